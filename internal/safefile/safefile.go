@@ -2,10 +2,13 @@ package safefile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 )
 
-// What can be wrong with a file. Errors returned by this package wrap one of these or an fs error, and name the path.
+// What can be wrong with a file. Errors returned by this package wrap one of
+// these or an fs error, and name the path.
 var (
 	ErrLink     = errors.New("is reached through a link")
 	ErrKind     = errors.New("is not a regular file")
@@ -14,6 +17,9 @@ var (
 	ErrChanged  = errors.New("changed while it was read")
 	ErrOutside  = errors.New("lies outside the allowed folder")
 	ErrHeld     = errors.New("lock is held")
+	ErrNotDir   = errors.New("is not a folder")
+	ErrOwner    = errors.New("belongs to another user")
+	ErrShared   = errors.New("is open to other users")
 )
 
 // File is what was read.
@@ -22,16 +28,28 @@ type File struct {
 	Mode fs.FileMode
 }
 
-// Read returns the content of the regular single-link file at path, at most max
-// bytes. The last component must not be a link and the file must not change meanwhile.
-func Read(path string, max int64) (File, error) { return File{}, nil }
+// failure names what was tried on which path, once: the path and verb that os
+// puts into its own errors are taken off, the cause stays for errors.Is.
+func failure(verb, path string, err error) error {
+	var onPath *fs.PathError
+	var onLink *os.LinkError
+	switch {
+	case errors.As(err, &onPath):
+		err = onPath.Err
+	case errors.As(err, &onLink):
+		err = onLink.Err
+	}
+	return fmt.Errorf("%s %q: %w", verb, path, err)
+}
 
-// ReadBeneath is Read of root/rel where no component of rel may be a link and the result lies beneath root.
-func ReadBeneath(root, rel string, max int64) (File, error) { return File{}, nil }
-
-// Replace writes data to a temporary file beside path, flushes it, gives it mode
-// and renames it over path, which must be absent or a regular file.
-func Replace(path string, data []byte, mode fs.FileMode) error { return nil }
-
-// Create is Replace for a file that must not exist yet; the error wraps fs.ErrExist if it does.
-func Create(path string, data []byte, mode fs.FileMode) error { return nil }
+// kind refuses what is not a regular file, by the mode that Lstat gave.
+// Windows reports junctions and other reparse points as irregular.
+func kind(m fs.FileMode) error {
+	switch {
+	case m&fs.ModeSymlink != 0:
+		return ErrLink
+	case !m.IsRegular():
+		return ErrKind
+	}
+	return nil
+}

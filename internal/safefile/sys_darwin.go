@@ -1,0 +1,20 @@
+package safefile
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// renameNew renames temp to name, which must not exist. File systems that
+// cannot do that in one step get a hard link.
+func renameNew(root *os.Root, temp, name string) error {
+	err := withFolder(root, func(fd int) error {
+		return unix.RenameatxNp(fd, temp, fd, name, unix.RENAME_EXCL)
+	})
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
+		return linkThenRemove(root, temp, name)
+	}
+	return err
+}
