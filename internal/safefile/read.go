@@ -141,6 +141,9 @@ func (s source) unchanged(f *os.File, before state, read int64) error {
 	if err != nil {
 		return err
 	}
+	if after.links == 0 {
+		return errReplaced
+	}
 	if !before.equal(after) || read != before.info.Size() {
 		return ErrChanged
 	}
