@@ -22,7 +22,7 @@ type Statement struct {
 	Note     string
 
 	Signatures []Signature // in a fixed order
-	Trusted    bool        // the same bytes stand at the trust ref under the same path
+	Trusted    bool        // the same bytes stand at the trust ref, under whatever name
 }
 
 // RootAbsent is the value in Statement.Root of a file that is deleted.
