@@ -1,0 +1,3 @@
+package runner
+
+func checkerMain(args []string) int { return 2 }
