@@ -35,9 +35,14 @@ type Document struct {
 	Path     string   // as given to Parse, for messages
 	Owns     []string // normalised, in file order
 	Gates    []Gate
-	Findings []Finding // in line order
-	// unexported: the bytes, line table
+	Findings []Finding // in line order, repeats of one rule folded
+
+	// UnknownKeys are the attribute-like lines that mean nothing, STATUS aside,
+	// also those that Findings does not mention (lint does).
+	UnknownKeys []UnknownKey
+
 	source []byte
+	places []place // of Gates, by index
 }
 
 // Gate is one promised outcome. Strings are trimmed values as written;
@@ -106,18 +111,3 @@ func (d *Document) OK() bool {
 
 // Bytes returns the bytes that were parsed, unchanged.
 func (d *Document) Bytes() []byte { return d.source }
-
-// Parse reads a ledger. It always returns a document; what is wrong is in its findings.
-func Parse(path string, data []byte) *Document { return &Document{Path: path, source: data} }
-
-// Edit changes one gate's box and evidence line, nothing else.
-type Edit struct {
-	ID       string
-	Ticked   bool
-	Evidence string // the value; inserted after the gate's attributes when the line is missing
-}
-
-// Apply returns the ledger with the edits made, keeping every other byte. It
-// re-parses the result and returns an error, and no bytes, if ids or
-// definitions are no longer the same.
-func (d *Document) Apply(edits []Edit) (*Document, error) { return nil, nil }
