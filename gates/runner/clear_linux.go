@@ -37,11 +37,12 @@ func (c *child) clear(h *helper, listen bool) bool {
 	c.terminate()
 	pause := pauser{}
 	for began := h.now(); h.now().Sub(began) < h.setup.grace; pause.wait() {
-		if !c.reap() {
-			return true
-		}
+		left := c.reap()
 		if listen {
-			h.listen(c)
+			h.listen(c) // also the last words of one that is gone
+		}
+		if !left {
+			return true
 		}
 	}
 	pause = pauser{}

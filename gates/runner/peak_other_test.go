@@ -1,0 +1,5 @@
+//go:build !linux
+
+package runner
+
+func peakMemory() int { return -1 }
