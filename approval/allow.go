@@ -32,7 +32,7 @@ func decideAllowlist(r Request) Decision {
 	if !r.Oracle.Runnable() {
 		return j.manual()
 	}
-	if r.Root.Policy.Inputs == InputsRequired && r.Oracle.Inputs == nil {
+	if r.Root.Policy.Inputs != InputsOptional && r.Oracle.Inputs == nil {
 		return refuse(InputsMissing, "this repository binds the files of every check, and the gate has no INPUTS", "name the script that CHECK runs: INPUTS: PATH, then "+j.askNext())
 	}
 	return j.command()
