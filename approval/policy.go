@@ -9,7 +9,7 @@ import (
 )
 
 // MaxPolicy is the largest policy.yml read, in bytes.
-const MaxPolicy = 64 << 10
+const MaxPolicy = 16 << 10
 
 // Removal says whether gates of standing ledgers may go. The zero value is no rule and denies.
 type Removal string

@@ -111,15 +111,22 @@ func (r *reader) text(v value, form *regexp.Regexp, want string, to *string) {
 func (r *reader) number(v value, low, high int, to *int) {
 	n, ok := v.node.(*ast.IntegerNode)
 	if !ok {
-		r.problem(v.token(), "must be a number from %d to %d, not %s", low, high, kindOf(v.node))
+		r.problem(v.token(), "must be %s, not %s", span(low, high), kindOf(v.node))
 		return
 	}
 	i, err := strconv.Atoi(n.Token.Value)
 	if err != nil || !decimal.MatchString(n.Token.Value) || i < low || i > high {
-		r.problem(v.token(), "%q is not a number from %d to %d in plain digits", n.Token.Value, low, high)
+		r.problem(v.token(), "%q is not %s in plain digits", n.Token.Value, span(low, high))
 		return
 	}
 	*to = i
+}
+
+func span(low, high int) string {
+	if low == high {
+		return fmt.Sprintf("the number %d", low)
+	}
+	return fmt.Sprintf("a number from %d to %d", low, high)
 }
 
 func (r *reader) days(v value, to *time.Duration) {
