@@ -177,7 +177,7 @@ func (c *comparer) stat(dir string) Kind {
 		return Modified
 	case absent(err):
 		return Missing
-	case errors.Is(err, ErrLink):
+	case errors.Is(err, ErrLink), errors.Is(err, errFile):
 		return Replaced
 	}
 	return Unreadable

@@ -61,11 +61,17 @@ func realDir(path string) error {
 	if err != nil {
 		return err
 	}
-	if !fi.IsDir() {
+	switch {
+	case fi.Mode().IsRegular():
+		return fmt.Errorf("%s %w", path, errFile)
+	case !fi.IsDir():
 		return fmt.Errorf("%s %w", path, ErrLink)
 	}
 	return nil
 }
+
+// errFile says that a plain file stands where a folder should be.
+var errFile = fmt.Errorf("is a file where a folder should be: git directory %w", ErrCorrupt)
 
 // readBeneath is readRegular of dir/rel where no component of rel may be a link.
 func readBeneath(dir, rel string, max int64) ([]byte, error) {

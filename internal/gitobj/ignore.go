@@ -34,9 +34,18 @@ func (p pattern) matches(rel string, dir bool) (hit, sure bool) {
 		return false, true
 	}
 	if p.base {
-		rel = rel[strings.LastIndexByte(rel, '/')+1:]
+		return wildMatch(p.text, rel[strings.LastIndexByte(rel, '/')+1:])
 	}
-	return wildMatch(p.text, rel)
+	// Git compares the part before the first special character by itself and then
+	// starts anew, so that in "a**/b" the stars stand at a beginning.
+	n := strings.IndexAny(p.text, `*?[\`)
+	if n < 0 {
+		return p.text == rel, true
+	}
+	if !strings.HasPrefix(rel, p.text[:n]) {
+		return false, true
+	}
+	return wildMatch(p.text[n:], rel[n:])
 }
 
 // ignoreFile is the patterns of one file, which apply beneath dir ("" or "a/b/").

@@ -129,6 +129,9 @@ func parseIndexEntry(b []byte, f Format, version uint32, prev string) (indexEntr
 		return indexEntry{}, 0, corrupt("mode %o", u(6))
 	}
 	path, end, ok := indexPath(b, fixed, version, prev)
+	if ok && path == "" { // stands for a path of the shared index
+		return indexEntry{}, 0, fmt.Errorf("split index %w; git update-index --no-split-index joins it", ErrUnsupported)
+	}
 	if !ok || !safePath(path) {
 		return indexEntry{}, 0, corrupt("path %.200q", path)
 	}

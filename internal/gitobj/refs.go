@@ -2,6 +2,7 @@ package gitobj
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -80,9 +81,9 @@ func (r *Repo) readRef(name string) (OID, string, error) {
 	if err == nil {
 		return r.parseRef(name, string(data))
 	}
-	// A folder stands there when only refs/a/b exist: not an attack.
+	// Of refs/a and refs/a/b only one can exist; asking for the other is no attack.
 	path := filepath.Join(r.refDir(name), filepath.FromSlash(name))
-	if !absent(err) && realDir(path) != nil {
+	if !absent(err) && !errors.Is(err, errFile) && realDir(path) != nil {
 		return OID{}, "", err
 	}
 	oid, err := r.packedRef(name)

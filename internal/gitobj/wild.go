@@ -64,8 +64,8 @@ func (w *wild) match(p, t string, edge bool) bool {
 
 func (w *wild) star(p, t string, edge bool) bool {
 	rest := strings.TrimLeft(p, "*")
-	deep := len(p)-len(rest) == 2 && edge && (rest == "" || rest[0] == '/')
-	if deep && rest != "" && w.match(rest[1:], t, true) {
+	deep := len(p)-len(rest) >= 2 && edge && (rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
+	if deep && rest != "" && rest[0] == '/' && w.match(rest[1:], t, true) {
 		return true // "**/" stands for no folder at all
 	}
 	if rest == "" {
