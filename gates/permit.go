@@ -8,6 +8,7 @@ import (
 
 // GateRef identifies the gate a permission is asked for.
 type GateRef struct {
+	Name   string // qualified, as surfaces print it
 	Ledger string // slash separated, relative to the top
 	Abs    string // absolute path of the ledger
 	Dir    string // absolute directory the check would run in, links resolved

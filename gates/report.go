@@ -70,9 +70,11 @@ type Report struct {
 	Subject     Subject     `json:"subject"`
 	Protections Protections `json:"protections"`
 	Execution   Execution   `json:"execution"`
-	Level       string      `json:"level,omitempty"`   // enforced, reviewed, advisory; only in the Action
-	Part        *Part       `json:"part,omitempty"`    // of a sharded run
-	Notices     []string    `json:"notices,omitempty"` // first lines of every surface, most important first
+	Level       string      `json:"level,omitempty"`    // enforced, reviewed, advisory; only in the Action
+	Part        *Part       `json:"part,omitempty"`     // of a sharded run
+	Notices     []string    `json:"notices,omitempty"`  // first lines of every surface, most important first
+	Pending     []string    `json:"pending,omitempty"`  // waves that are not resolved: they keep the verdict from all-met
+	Handoffs    []string    `json:"handoffs,omitempty"` // abandoned waves
 	Ledgers     []Ledger    `json:"ledgers"`
 	StartedAt   time.Time   `json:"startedAt"`
 	DurationMS  int64       `json:"durationMs"`
@@ -95,6 +97,14 @@ type Counts struct {
 	Removed    int `json:"removed"`
 	NotRun     int `json:"notRun"`
 }
+
+// The values of Trust.Mode. The zero value is treated as TrustNone.
+const (
+	TrustLocal     = "local"
+	TrustPinned    = "pinned"
+	TrustAllowlist = "allowlist"
+	TrustNone      = "none"
+)
 
 // Trust says who vouched. Mode is local, pinned, allowlist or none.
 type Trust struct {
@@ -163,6 +173,14 @@ type Gate struct {
 	Reason  string  `json:"reason"`
 	Next    string  `json:"next"`
 	Claimed Claimed `json:"claimed"`
+	// NotAsked marks a gate of the ledger that this run was not asked about.
+	NotAsked bool `json:"notAsked,omitempty"`
+	// Stale marks a gate whose result was discarded: its definition changed while the check ran.
+	Stale bool `json:"stale,omitempty"`
+	// OlderEvidence marks a ticked gate whose evidence names no command.
+	OlderEvidence bool `json:"olderEvidence,omitempty"`
+	// EarlierTree marks a gate that is met by evidence of another tree.
+	EarlierTree bool `json:"earlierTree,omitempty"`
 
 	Check  string `json:"check,omitempty"` // the definition as it would run
 	Expect string `json:"expect,omitempty"`

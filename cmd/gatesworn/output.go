@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gatesworn/gatesworn/approval"
+	"github.com/gatesworn/gatesworn/gates"
+	"github.com/gatesworn/gatesworn/gates/ledger"
+	"github.com/gatesworn/gatesworn/gates/render"
+	"github.com/gatesworn/gatesworn/ghreport/markdown"
+	"github.com/gatesworn/gatesworn/internal/safefile"
+)
+
+// finish runs the job, prints the verdict and writes the report.
+func (s *session) finish(ctx context.Context, permit gates.Permit, exec gates.Exec) error {
+	streams := s.streams()
+	s.text = render.NewText(streams.text, s.style(streams.text), nil)
+	if !s.flags.status.on && permit != nil {
+		s.live = render.NewProgress(s.app.err, terminal(s.app.err), 0, s.app.now())
+		s.text = render.NewText(streams.text, s.style(streams.text), s.live)
+		stop := s.tick()
+		defer stop()
+	}
+	report, err := gates.Check(ctx, s.job, permit, exec, s.text)
+	if s.live != nil {
+		s.live.Clear()
+	}
+	return s.conclude(streams, report, err)
+}
+
+// conclude prints what a run came to and returns its exit status.
+func (s *session) conclude(streams streams, report gates.Report, err error) error {
+	if err != nil && !errors.Is(err, gates.ErrInterrupted) {
+		s.app.complain(err)
+	}
+	s.text.Verdict(report, s.footer(report, err))
+	if w := s.document(streams, report); w != nil {
+		return w
+	}
+	if s.text.Err() != nil {
+		return fmt.Errorf("cannot print the verdict: %w", s.text.Err())
+	}
+	if err != nil {
+		return status(2)
+	}
+	return status(gates.ExitCode(report))
+}
+
+func (s *session) footer(report gates.Report, err error) render.Footer {
+	var f render.Footer
+	if errors.Is(err, gates.ErrInterrupted) {
+		f.Next = again(s.app.args)
+	}
+	return f
+}
+
+// tick keeps the progress line alive until the returned func is called.
+func (s *session) tick() (stop func()) {
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-s.app.after(200 * time.Millisecond):
+				s.live.Tick(s.app.now())
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// streams says where text and the document go.
+type streams struct{ text, document io.Writer }
+
+func (s *session) streams() streams {
+	if f := s.flags.format.value; f != "" && f != "text" && !s.flags.output.set {
+		return streams{text: s.app.err, document: s.app.out}
+	}
+	return streams{text: s.app.out}
+}
+
+func (s *session) style(w io.Writer) render.Style {
+	tty := terminal(w)
+	color := tty && s.app.getenv("NO_COLOR") == "" && s.app.getenv("TERM") != "dumb"
+	switch s.flags.color.value {
+	case "always":
+		color = true
+	case "never":
+		color = false
+	}
+	return render.Style{Terminal: tty, Color: color, Verbose: s.flags.verbose.on, AsPR: s.flags.asPR.on}
+}
+
+// findings prints what is wrong with the ledgers; it reports whether one of them is an error.
+func (s *session) findings() bool {
+	bad := false
+	for _, src := range s.job.Sources {
+		if len(src.Doc.Findings) == 0 {
+			continue
+		}
+		var b bytes.Buffer
+		ledger.FormatFindings(&b, src.Path, src.Doc.Findings, 20)
+		_, _ = s.app.err.Write(b.Bytes())
+		bad = bad || !src.Doc.OK()
+	}
+	return bad
+}
+
+// document writes the report in the format asked for, atomically when to a file.
+func (s *session) document(out streams, report gates.Report) error {
+	format := s.flags.format.value
+	if format == "" || format == "text" {
+		return nil
+	}
+	var b bytes.Buffer
+	var err error
+	switch format {
+	case "json":
+		err = render.JSON(&b, report)
+	case "junit":
+		err = render.JUnit(&b, report)
+	case "markdown":
+		b.WriteString(markdown.Summary(report))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	if out.document != nil {
+		_, err = out.document.Write(b.Bytes())
+		return err
+	}
+	path, err := s.outputPath()
+	if err != nil {
+		return err
+	}
+	return safefile.Replace(path, b.Bytes(), 0o644)
+}
+
+// outputPath refuses to write over a ledger or into .gatesworn.
+func (s *session) outputPath() (string, error) {
+	dir, err := s.app.dir()
+	if err != nil {
+		return "", err
+	}
+	path := s.flags.output.value
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", usage("cannot write --output: %v", err)
+	}
+	path = filepath.Join(folder, filepath.Base(path))
+	for _, src := range s.job.Sources {
+		if src.Abs == path {
+			return "", usage("--output would write over the ledger %s", src.Path)
+		}
+	}
+	if rel, err := filepath.Rel(s.work.Top, path); err == nil && strings.HasPrefix(filepath.ToSlash(rel)+"/", approval.RootFolder+"/") {
+		return "", usage("--output cannot be beneath .gatesworn")
+	}
+	return path, nil
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gatesworn/gatesworn/action/judge"
+	"github.com/gatesworn/gatesworn/approval"
+	"github.com/gatesworn/gatesworn/approval/store"
+	"github.com/gatesworn/gatesworn/gates"
+	"github.com/gatesworn/gatesworn/gates/expect"
+	"github.com/gatesworn/gatesworn/gates/ledger"
+	"github.com/gatesworn/gatesworn/gates/render"
+	"github.com/gatesworn/gatesworn/gates/runner"
+	"github.com/gatesworn/gatesworn/gates/scope"
+)
+
+// defaultTimeout is unlazy's, in seconds.
+const defaultTimeout = 120
+
+// bytesPerResult is what writing one evidence line may add to a ledger.
+const bytesPerResult = 350
+
+// session is one call of check, with what it opened.
+type session struct {
+	app     *app
+	flags   checkFlags
+	args    []string
+	root    string
+	work    *judge.Workspace
+	targets scope.Targets
+	job     gates.Job
+	engine  *expect.Engine
+	text    *render.Text
+	live    *render.Progress
+	closers []func()
+}
+
+func (a *app) check(ctx context.Context, f checkFlags, args []string) (err error) {
+	s := &session{app: a, flags: f, args: args, engine: expect.New()}
+	defer func() {
+		for _, c := range s.closers {
+			c()
+		}
+		s.engine.Close()
+	}()
+	if s.root, err = a.root(f.root.value); err != nil {
+		return err
+	}
+	if s.work, err = judge.Open(s.root); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, func() { _ = s.work.Close() })
+	if err := s.load(ctx); err != nil {
+		return err
+	}
+	if f.asPR.on {
+		return s.asPullRequest(ctx)
+	}
+	return s.local(ctx)
+}
+
+// local judges by what this user approved on this machine.
+func (s *session) local(ctx context.Context) error {
+	f := s.flags
+	s.job.Base = gates.Report{
+		Tool:        gates.Tool{Name: "gatesworn", Version: version()},
+		Trust:       gates.Trust{Mode: gates.TrustLocal},
+		Protections: gates.Protections{Applied: []string{}, Missing: []string{}},
+	}
+	s.job.Mode = gates.Unmet
+	switch {
+	case f.status.on:
+		s.job.Mode = gates.Status
+	case f.reverify.on:
+		s.job.Mode = gates.Reverify
+	}
+	if s.findings() {
+		return s.finish(ctx, nil, nil)
+	}
+	s.job.OtherTree = s.work.OtherTree(ctx, s.job.Sources)
+	if f.status.on {
+		return s.finish(ctx, refuseAll{}, nil)
+	}
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	s.job.Tree = s.work.CleanTree(ctx, s.job.Sources)
+	if err := s.recorders(); err != nil {
+		return err
+	}
+	permit, err := s.permit()
+	if err != nil {
+		return err
+	}
+	exec, err := s.runner(nil)
+	if err != nil {
+		return err
+	}
+	s.job.Base.Execution = gates.Execution{Containment: exec.Containment(), Jobs: s.job.Jobs, Env: s.environment()}
+	return s.finish(ctx, permit, exec)
+}
+
+// prepare fills in shell, environment, time limit and jobs.
+func (s *session) prepare() error {
+	shell, err := s.app.shell(s.flags.shell.value)
+	if err != nil {
+		return err
+	}
+	s.job.Shell = shell
+	s.job.Jobs = max(1, s.flags.jobs.value)
+	s.job.Timeout = defaultTimeout * time.Second
+	if s.flags.timeout.set {
+		s.job.Timeout = time.Duration(s.flags.timeout.value) * time.Second
+	}
+	s.job.Path = s.app.getenv("PATH")
+	return s.environ()
+}
+
+func (s *session) environment() string {
+	if s.flags.env.value == "clean" {
+		return "clean"
+	}
+	return "inherit"
+}
+
+// shell resolves --shell, GATESWORN_SHELL, UNLAZY_SHELL or /bin/sh to an absolute path.
+func (a *app) shell(flag string) (string, error) {
+	name := flag
+	for _, v := range []string{a.getenv("GATESWORN_SHELL"), a.getenv("UNLAZY_SHELL"), "/bin/sh"} {
+		if name == "" {
+			name = v
+		}
+	}
+	if strings.ContainsAny(name, `/\`) {
+		dir, err := a.dir()
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return "", usage("there is no shell %q", name)
+		}
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(a.getenv("PATH")) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.IsAbs(path) {
+			return path, nil
+		}
+	}
+	return "", usage("there is no shell %q in PATH", name)
+}
+
+// permit opens the local store.
+func (s *session) permit() (gates.Permit, error) {
+	dir, err := s.app.approvalFolder()
+	if err != nil {
+		return nil, err
+	}
+	st, err := store.Open(dir, s.work.Top)
+	if err != nil {
+		return nil, err
+	}
+	local := &judge.Local{
+		Workspace: s.work, Store: st, Shell: s.job.Shell, Timeout: int(s.job.Timeout / time.Second),
+		Path: s.job.Path, Now: s.app.now(),
+	}
+	if s.flags.approve.on {
+		local.Approve = func(g gates.GateRef, o approval.Oracle) error { return s.approving(g, o) }
+	}
+	return local, nil
+}
+
+// runner starts the pool of slots.
+func (s *session) runner(user *runner.User) (*runner.Runner, error) {
+	helper := []string{selfPath, slotCommand}
+	r, err := runner.New(runner.Config{Jobs: s.job.Jobs, Helper: helper, User: user, Now: s.app.now})
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, r.Close)
+	return r, nil
+}
+
+// refuseAll is the permit of --status: nothing runs.
+type refuseAll struct{}
+
+func (refuseAll) Permit(context.Context, gates.GateRef) (gates.Permission, error) {
+	return gates.Permission{}, nil
+}
