@@ -86,7 +86,7 @@ func (p *scan) attribute(s spot, key Key, indent, value string, next int) lineKi
 		pl.evidence, pl.evidenceEnd = s.at+len("EVIDENCE:"), s.end
 	}
 	p.attrs = append(p.attrs, Attribute{Key: key, Value: value, Line: s.line})
-	p.marks = append(p.marks, mark{spot: s, kind: attributeLine, gate: p.cur, key: key})
+	p.marks = append(p.marks, mark{spot: s, kind: attributeLine, gate: p.cur, key: key, lost: p.lookalike != nil})
 	p.store(s, key, value)
 	p.after = afterAttribute{key: key, value: value, spot: s, indent: indent, line: s.line}
 	return kind
@@ -181,6 +181,7 @@ func (p *scan) closeGate() {
 		p.add(p.keySpot(Expect), Finding{Rule: "no-check", Gate: g.ID,
 			Message: name(g) + " has EXPECT but no CHECK; give the command that prints it, or drop EXPECT for a manual gate"})
 	case g.Runnable():
+		p.checkNumber(g)
 		p.checkCanFail(g)
 	case !hasCheck && !hasExpect:
 		p.checkManual(g)
@@ -212,9 +213,8 @@ func (p *scan) indentOf(s spot) string {
 }
 
 var (
-	bareNumber  = regexp.MustCompile(`^[0-9]+$`)
-	innerSlash  = regexp.MustCompile(`(^|[^\\])/`) // unlazy's test, on the pattern's source
-	lineAnchors = regexp.MustCompile(`^\^[^$]*\$$`)
+	bareNumber = regexp.MustCompile(`^[0-9]+$`)
+	innerSlash = regexp.MustCompile(`(^|[^\\])/`) // unlazy's test, on the pattern's source
 )
 
 // checkExpect checks an EXPECT value by itself.
@@ -224,11 +224,6 @@ func (p *scan) checkExpect(s spot, g *Gate) {
 	}
 	x := expect.Parse(g.Expect)
 	if !x.Pattern {
-		if bareNumber.MatchString(g.Expect) {
-			p.add(s, Finding{Rule: "bare-number", Level: Warning, Gate: g.ID,
-				Message: fmt.Sprintf("EXPECT: %s also matches %s; a pattern says exactly that line", quoteBare(g.Expect), alsoMatches(g.Expect)),
-				Fix:     []string{p.indentOf(s) + "EXPECT: /^" + g.Expect + "$/m"}})
-		}
 		return
 	}
 	if err := p.validate(g.Expect); err != nil {
@@ -271,16 +266,28 @@ func alsoMatches(n string) string {
 	if len(n) > 12 {
 		return "longer numbers"
 	}
+	if n[0] == '0' {
+		return "1" + n + " and 2" + n
+	}
 	return n + "0 and 2" + n
 }
-
-func quoteBare(s string) string { return cutRunes(s, 20) }
 
 var (
 	pendingText = regexp.MustCompile(`(?i)^pending\s*[^\sa-z0-9]`)
 	orEcho      = regexp.MustCompile(`\|\|\s*(?:echo|printf)\s+(["']?)([^"'|&;<>$` + "`" + `]*)(["']?)\s*$`)
 	orTrue      = regexp.MustCompile(`\|\|\s*(?:true|:|exit 0)\s*$`)
 )
+
+// checkNumber warns of a bare number, which is a substring of many others.
+func (p *scan) checkNumber(g *Gate) {
+	if p.continued || !bareNumber.MatchString(g.Expect) {
+		return
+	}
+	s := p.keySpot(Expect)
+	p.add(s, Finding{Rule: "bare-number", Level: Warning, Gate: g.ID,
+		Message: fmt.Sprintf("EXPECT: %s also matches %s; a pattern says exactly that line", cutRunes(g.Expect, 20), alsoMatches(g.Expect)),
+		Fix:     []string{p.indentOf(s) + "EXPECT: /^" + g.Expect + "$/m"}})
+}
 
 // checkCanFail warns of a command whose fallback prints what EXPECT wants.
 func (p *scan) checkCanFail(g *Gate) {
@@ -328,7 +335,11 @@ func (p *scan) checkInTitle(g *Gate) {
 	m := p.gateSpot(p.cur)
 	clean := func(s string) string { return strings.Trim(trim(s), "`—–- ;,") }
 	title := strings.TrimRight(trim(strings.TrimSuffix(g.Outcome[:loc[1]], "CHECK:")), " —–-;,(`*")
-	command, want, found := strings.Cut(g.Outcome[loc[1]:], "EXPECT:")
+	rest := g.Outcome[loc[1]:]
+	if strings.HasSuffix(trimRight(strings.TrimSuffix(g.Outcome[:loc[1]], "CHECK:")), "(") {
+		rest = strings.TrimSuffix(rest, ")")
+	}
+	command, want, found := strings.Cut(rest, "EXPECT:")
 	if !found {
 		want = "/^/"
 	}

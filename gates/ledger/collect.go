@@ -84,6 +84,13 @@ func (c *collector) add(s spot, f Finding) *noted {
 	return n
 }
 
+// full reports that a further finding of this rule would only be counted, so
+// that its message need not be worked out.
+func (c *collector) full(rule string, level Level) bool {
+	k := c.folds[rule+" "+level.String()]
+	return k != nil && (k.more >= foldAt-1 || len(k.kept) >= maxKept)
+}
+
 // findings returns everything in line order, repeats folded.
 func (c *collector) findings() []Finding {
 	var all []*noted

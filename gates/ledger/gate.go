@@ -77,7 +77,7 @@ func (p *scan) gate(s spot, raw, text string, next int) {
 
 // open makes g the gate that attributes belong to.
 func (p *scan) open(s spot, g Gate, next int) {
-	p.cur = len(p.doc.Gates)
+	p.cur, p.dollar, p.continued = len(p.doc.Gates), false, false
 	p.doc.Gates = append(p.doc.Gates, g)
 	pl := place{box: s.start + 3, insert: next, lastContiguous: s.line, firstAttr: len(p.attrs)}
 	p.places = append(p.places, pl)
@@ -110,7 +110,7 @@ func (p *scan) checkID(s spot, raw string, g Gate) {
 		return
 	}
 	if first, ok := p.ids[g.ID]; ok {
-		p.repeats = append(p.repeats, repeat{spot: s, id: g.ID, first: p.doc.Gates[first].Line, raw: raw, outcome: g.Outcome})
+		p.repeats = append(p.repeats, repeat{spot: s, id: g.ID, first: p.doc.Gates[first].Line, raw: raw, outcome: g.Outcome, from: p.sectionStart(s)})
 	} else {
 		p.ids[g.ID] = len(p.doc.Gates)
 	}
@@ -118,6 +118,15 @@ func (p *scan) checkID(s spot, raw string, g Gate) {
 		p.add(s, Finding{Rule: "blank-outcome", Gate: g.ID,
 			Message: g.ID + " has no outcome; say behind the colon what is true when it is met"})
 	}
+}
+
+// sectionStart is the line where the part of the file that holds s begins: the
+// heading since the last gate, else s itself.
+func (p *scan) sectionStart(s spot) int {
+	if n := len(p.doc.Gates); n > 0 && p.head.line > p.doc.Gates[n-1].Line {
+		return p.head.line
+	}
+	return s.line
 }
 
 // withoutID reports a gate line that has no id.
@@ -148,12 +157,13 @@ func (p *scan) laterFix(n *noted, box, id, outcome string) {
 // guessID splits `G1 — title`, `G1. title`, `[G1] title` and the like; without a
 // word that looks like an id the id is "".
 func guessID(title string) (id, rest string) {
+	title = strings.Replace(title, "：", ": ", 1)
 	word, rest := cutWord(title)
-	bare := strings.Trim(word, "[](){}.,;:|—–-：*_`~")
+	bare := strings.Trim(word, "[](){}.,;:|—–-*_`~")
 	if !validID(bare) || !strings.ContainsAny(bare, "0123456789") || len(bare) > 32 {
 		return "", title
 	}
-	rest = strings.TrimLeftFunc(rest, func(r rune) bool { return isBlank(r) || strings.ContainsRune("—–-:：|.)", r) })
+	rest = strings.TrimLeftFunc(rest, func(r rune) bool { return isBlank(r) || strings.ContainsRune("—–-:|.)", r) })
 	if rest == "" {
 		return "", title
 	}

@@ -51,7 +51,7 @@ func (p *scan) owns(s spot, raw string) {
 	p.close(s)
 	p.marks = append(p.marks, mark{spot: s, kind: headerLine, gate: -1})
 	if p.past {
-		p.lateOwns = append(p.lateOwns, s)
+		p.lateOwns = append(p.lateOwns, lateOwns{s, p.sectionStart(s)})
 		return
 	}
 	var kept, fixed []string
@@ -139,7 +139,14 @@ type repeat struct {
 	spot
 	id           string
 	first        int // line of the gate that has it
+	from         int // line where its part of the file begins
 	raw, outcome string
+}
+
+// lateOwns is an OWNS line behind a gate.
+type lateOwns struct {
+	spot
+	from int
 }
 
 // finishRepeats reports ids used twice. Several of them, or one with a late
@@ -156,9 +163,9 @@ func (p *scan) finishRepeats() {
 		p.laterFix(n, r.raw[:6], "", r.outcome)
 		return
 	}
-	start := r.line
-	if len(p.lateOwns) > 0 && p.lateOwns[0].line < start {
-		start = p.lateOwns[0].line
+	start := r.from
+	if len(p.lateOwns) > 0 {
+		start = min(start, p.lateOwns[0].from)
 	}
 	more := ""
 	if n := len(p.repeats) - 1; n == 1 {
@@ -174,6 +181,6 @@ func (p *scan) finishRepeats() {
 
 func (p *scan) finishOwns() {
 	for _, s := range p.lateOwns {
-		p.add(s, Finding{Rule: "owns-late", Message: "OWNS stands before the first gate; move this line to the top"})
+		p.add(s.spot, Finding{Rule: "owns-late", Message: "OWNS stands before the first gate; move this line to the top"})
 	}
 }

@@ -31,6 +31,7 @@ func (p Parser) Parse(ctx context.Context, path string, data []byte) *Document {
 	s := newScan(p, d, string(data))
 	defer s.release()
 	s.run()
+	s.comparePage(ctx, data)
 	d.places = s.places
 	d.Findings = s.findings()
 	return d

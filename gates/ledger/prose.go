@@ -25,7 +25,8 @@ type misplaced struct {
 	spot
 	key   Key
 	value string
-	form  string // bullet, table row, …
+	form  string // "a bullet", "a table row", …
+	rule  string
 }
 
 // prose looks at a line that does not count, for what its author may have meant.
@@ -126,25 +127,25 @@ func (p *scan) misplacedAttribute(s spot, body string) bool {
 	if p.cur < 0 {
 		return false
 	}
-	var form string
+	var form, rule string
 	var m []string
 	switch c := body[0]; {
 	case c == '|':
-		form, m = "a table row", tableKey.FindStringSubmatch(body)
+		form, rule, m = "a table row", "table-attribute", tableKey.FindStringSubmatch(body)
 	case c == '*' || c == '_' || c == '`' || c == '~':
-		form, m = "a key inside marks", markedKey.FindStringSubmatch(body)
+		form, rule, m = "a key inside marks", "marked-attribute", markedKey.FindStringSubmatch(body)
 		if m == nil {
-			form, m = "a bullet", bulletKey.FindStringSubmatch(body)
+			form, rule, m = "a bullet", "bullet-attribute", bulletKey.FindStringSubmatch(body)
 		}
 	case c == '>':
-		form, m = "a quote", bulletKey.FindStringSubmatch(body)
+		form, rule, m = "a quote", "quoted-attribute", bulletKey.FindStringSubmatch(body)
 	case c == '-' || c == '+' || c >= '0' && c <= '9':
-		form, m = "a bullet", bulletKey.FindStringSubmatch(body)
+		form, rule, m = "a bullet", "bullet-attribute", bulletKey.FindStringSubmatch(body)
 	}
 	if m == nil || keyIndex(m[1]) < 0 {
 		return false
 	}
-	p.bullets = append(p.bullets, misplaced{spot: s, key: Key(m[1]), value: trim(strings.Trim(trim(m[2]), "`")), form: form})
+	p.bullets = append(p.bullets, misplaced{spot: s, key: Key(m[1]), value: trim(strings.Trim(trim(m[2]), "`")), form: form, rule: rule})
 	return true
 }
 
@@ -152,7 +153,7 @@ func (p *scan) misplacedAttribute(s spot, body string) bool {
 // whether they explain why it has no CHECK or EXPECT.
 func (p *scan) finishBullets(g *Gate) (covered bool) {
 	for _, b := range p.bullets {
-		f := Finding{Rule: "misplaced-attribute", Gate: g.ID,
+		f := Finding{Rule: b.rule, Gate: g.ID,
 			Message: fmt.Sprintf("%s is not an attribute; %s would have no %s", b.form, name(g), b.key),
 			Fix:     []string{fmt.Sprintf("  %s: %s", b.key, b.value)}}
 		switch {
@@ -345,6 +346,7 @@ func (p *scan) continuation(s spot, raw, body string, after afterAttribute) {
 			return
 		}
 		after.first = s.line
+		p.continued = p.continued || after.key == Expect
 	} else {
 		after.found.Message = fmt.Sprintf("%s is one line; lines %d–%d are not part of it", after.key, after.first, s.line)
 	}
@@ -367,10 +369,11 @@ func (a afterAttribute) joined(indent string) []string {
 	case Evidence:
 		return []string{indent + "EVIDENCE: " + strings.Join(lines, " ")}
 	case Check:
+		goesOn := !yamlBlock.MatchString(a.value) && (strings.HasSuffix(a.value, `\`) || strings.HasSuffix(a.value, "|") || strings.HasSuffix(a.value, "&&"))
 		for i, l := range lines {
 			lines[i] = trim(strings.TrimSuffix(l, `\`))
 		}
-		if strings.HasSuffix(a.value, `\`) || strings.HasSuffix(a.value, "|") || strings.HasSuffix(a.value, "&&") {
+		if goesOn {
 			return []string{indent + "CHECK: " + strings.Join(lines, " ")}
 		}
 		return []string{indent + "CHECK: " + strings.Join(lines, " && ")}

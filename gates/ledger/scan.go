@@ -41,6 +41,7 @@ type mark struct {
 	kind lineKind
 	gate int // index of the gate, -1 for OWNS and ABANDON
 	key  Key
+	lost bool // it stands below a look-alike gate, which is an error already
 }
 
 // place is where a gate's editable bytes are.
@@ -89,9 +90,12 @@ type scan struct {
 	noID      []*noted       // findings whose fix needs the next free id
 	noIDText  []string
 	repeats   []repeat
-	lateOwns  []spot
+	lateOwns  []lateOwns
 	tooMany   bool
-	end       int // line number of the last line that is not blank
+	guards    guards
+	dollar    bool // the open gate holds a dollar sign
+	continued bool // its EXPECT seems to go on over a second line
+	end       int  // line number of the last line that is not blank
 }
 
 func newScan(p Parser, d *Document, text string) *scan {
@@ -159,7 +163,9 @@ func (p *scan) byteOrderMark() int {
 func (p *scan) line(s spot, next int) {
 	raw := p.text[s.start:s.end]
 	kind, part := p.classify(s, raw, next)
-	if strings.IndexByte(raw, '\r') >= 0 || !plain(raw) {
+	p.guard(s, raw, kind)
+	p.formula(s, raw, kind)
+	if !plain(raw) {
 		p.characters(s, raw, kind, part)
 	}
 	if trim(raw) != "" {
@@ -253,7 +259,7 @@ func (p *scan) finish() {
 	}
 	p.finishRepeats()
 	p.finishAbandons()
-	if len(p.doc.Gates) == 0 && !p.past {
+	if len(p.doc.Gates) == 0 && p.folds["orphan-attribute error"] == nil {
 		p.add(spot{}, Finding{
 			Rule:    "no-gates",
 			Message: "there is no gate here; a gate is a line such as `- [ ] G1: what is promised`",
@@ -271,4 +277,5 @@ func (p *scan) finish() {
 	}
 	p.finishNeeds()
 	p.finishFixes()
+	p.finishFrontMatter()
 }

@@ -1,0 +1,276 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"sort"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	xast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// shown says as what a line appears on the page. The zero value is not at all.
+type shown uint8
+
+const (
+	asNothing shown = iota
+	asText          // a paragraph at top level or in a list
+	asCode          // an indented code block
+	asFenced        // a fenced code block
+	asHTML
+	asHeading
+	asTable
+	asQuote
+	asFootnote
+	asDefinition // a link reference definition
+)
+
+// seat is where a mark appears.
+type seat struct {
+	as    shown
+	first bool     // on the first line of its top-level item
+	item  ast.Node // the top-level list item, nil when there is none
+	from  int32    // offset where the block begins
+}
+
+// piece is a paragraph whose inline structure matters.
+type piece struct {
+	lines []text.Segment
+	marks bool // it holds a gate or attribute line
+}
+
+// layout is the page as blocks, and where each mark is on it. It reads marks
+// and source and changes neither.
+type layout struct {
+	ctx    context.Context
+	source []byte
+	marks  []mark
+	seats  []seat
+	pieces []piece
+	long   []int // offsets of pieces that are too long to look into
+	tags   []tag
+	pc     parser.Context
+	cursor int
+	count  int
+}
+
+// maxPiece is the longest paragraph whose inline structure is parsed, in bytes.
+const maxPiece = 16 << 10
+
+// stopped is the panic that ends a parse whose context is done.
+type stopped struct{}
+
+// placeholder stands for a paragraph that was looked at: it keeps the list item
+// from being empty, and spares the parser the inline structure.
+type placeholder struct{ ast.BaseBlock }
+
+func (n *placeholder) IsRaw() bool        { return true }
+func (n *placeholder) Kind() ast.NodeKind { return ast.KindParagraph }
+
+// Dump is goldmark's debugging output; there is none.
+func (n *placeholder) Dump([]byte, int) {}
+
+// blocks parses the block structure and seats every mark.
+func (l *layout) blocks() {
+	l.seats = make([]seat, len(l.marks))
+	l.pc = parser.NewContext()
+	p := parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithBlockParsers(util.Prioritized(extension.NewFootnoteBlockParser(), 999)),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		parser.WithParagraphTransformers(
+			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
+			util.Prioritized(l, 1000),
+		),
+	)
+	root := p.Parse(text.NewReader(l.source), parser.WithContext(l.pc))
+	l.walk(root, scope{})
+}
+
+// Transform seats the marks of a finished paragraph and replaces it by a
+// placeholder. It implements goldmark's ParagraphTransformer.
+func (l *layout) Transform(node *ast.Paragraph, _ text.Reader, pc parser.Context) {
+	l.count++
+	if l.count%256 == 0 && l.ctx.Err() != nil {
+		panic(stopped{})
+	}
+	if !opened(pc, node) {
+		return // about to become a setext heading
+	}
+	l.paragraph(node)
+	// A placeholder has no lines and no position: nobody asks for them again.
+	node.Parent().ReplaceChild(node.Parent(), node, &placeholder{})
+}
+
+// opened reports whether a block is still on the parser's stack. A paragraph
+// that a setext underline may turn into a heading is taken off it before.
+func opened(pc parser.Context, node ast.Node) bool {
+	blocks := pc.OpenedBlocks()
+	for i := len(blocks) - 1; i >= 0; i-- {
+		if blocks[i].Node == node {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *layout) paragraph(node ast.Node) {
+	lines := node.Lines()
+	if lines.Len() == 0 {
+		return
+	}
+	sc := scopeOf(node)
+	first := sc.item != nil && node.Parent() == sc.item && node.PreviousSibling() == nil
+	held := false
+	for i := range lines.Len() {
+		held = l.seat(lines.At(i), lines.At(0).Start, sc, asText, first && i == 0) || held
+	}
+	l.keep(lines, held)
+}
+
+// keep remembers a paragraph whose inline structure can hide something.
+func (l *layout) keep(lines *text.Segments, held bool) {
+	size, special := 0, false
+	for i := range lines.Len() {
+		seg := lines.At(i)
+		size += seg.Len()
+		if special {
+			continue
+		}
+		b := seg.Value(l.source)
+		if held {
+			if i == 0 {
+				b = bytes.TrimLeft(b, " \t")
+				b = b[min(len(b), 3):] // the box
+			}
+			special = bytes.ContainsAny(b, "<[]") || hasEntity(b)
+			continue
+		}
+		special = bytes.IndexByte(b, '<') >= 0 && holdsTag(b)
+	}
+	switch {
+	case !special:
+	case size > maxPiece:
+		if held {
+			l.long = append(l.long, lines.At(0).Start)
+		}
+	default:
+		l.pieces = append(l.pieces, piece{lines: append([]text.Segment(nil), lines.Sliced(0, lines.Len())...), marks: held})
+	}
+}
+
+// seat notes how the marks of one line appear, and whether there are any.
+func (l *layout) seat(seg text.Segment, from int, sc scope, as shown, first bool) bool {
+	held := false
+	if sc.as != asNothing {
+		as = sc.as
+	}
+	for i := l.find(seg.Start); i < len(l.marks) && l.marks[i].at < seg.Stop; i++ {
+		l.seats[i] = seat{as: as, item: sc.item, first: first && i == l.find(seg.Start), from: int32(from)}
+		held = held || l.marks[i].kind != fencedLine
+	}
+	return held
+}
+
+// find returns the first mark at or behind an offset. Blocks end in the order
+// of the text, so that the cursor seldom moves far.
+func (l *layout) find(offset int) int {
+	if l.cursor > 0 && l.marks[l.cursor-1].at >= offset {
+		l.cursor = sort.Search(len(l.marks), func(i int) bool { return l.marks[i].at >= offset })
+	}
+	for l.cursor < len(l.marks) && l.marks[l.cursor].at < offset {
+		l.cursor++
+	}
+	return l.cursor
+}
+
+// scope is what a block's ancestors say about it.
+type scope struct {
+	item ast.Node // the top-level list item
+	as   shown    // how everything inside appears, when an ancestor decides that
+}
+
+func scopeOf(node ast.Node) scope {
+	var sc scope
+	for n := node.Parent(); n != nil; n = n.Parent() {
+		switch n.Kind() {
+		case ast.KindListItem:
+			sc.item = n
+		case ast.KindBlockquote:
+			sc.as = asQuote
+		case xast.KindFootnote:
+			sc.as = asFootnote
+		}
+	}
+	return sc
+}
+
+// walk seats the marks in everything but paragraphs.
+func (l *layout) walk(node ast.Node, sc scope) {
+	for n := node.FirstChild(); n != nil; n = n.NextSibling() {
+		inner := sc
+		switch n := n.(type) {
+		case *placeholder:
+			continue
+		case *ast.ListItem:
+			if sc.item == nil {
+				inner.item = n
+			}
+		case *ast.Blockquote:
+			inner.as = asQuote
+		case *xast.Footnote:
+			inner.as = asFootnote
+		case *ast.Paragraph:
+			l.paragraph(n)
+			continue
+		case *ast.Heading:
+			l.seatAll(n, sc, asHeading)
+		case *ast.CodeBlock:
+			l.seatAll(n, sc, asCode)
+		case *ast.FencedCodeBlock:
+			l.seatAll(n, sc, asFenced)
+		case *ast.LinkReferenceDefinition:
+			l.seatAll(n, sc, asDefinition)
+		case *ast.HTMLBlock:
+			l.seatAll(n, sc, asHTML)
+			if n.HasClosure() {
+				l.seat(n.ClosureLine, n.Lines().At(0).Start, sc, asHTML, false)
+			}
+			l.tagsIn(n)
+			continue
+		case *xast.Table:
+			l.table(n, sc)
+			continue
+		case *ast.Text, *ast.String:
+			continue
+		}
+		l.walk(n, inner)
+	}
+}
+
+func (l *layout) seatAll(n ast.Node, sc scope, as shown) {
+	for i := range n.Lines().Len() {
+		l.seat(n.Lines().At(i), n.Lines().At(0).Start, sc, as, false)
+	}
+}
+
+// table seats the marks on the rows of a table; cells beyond the header's are
+// dropped by GitHub.
+func (l *layout) table(n ast.Node, sc scope) {
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		cell := row.FirstChild()
+		if cell == nil || cell.Lines().Len() == 0 {
+			continue
+		}
+		start := bytes.LastIndexByte(l.source[:cell.Lines().At(0).Start], '\n') + 1
+		stop := len(l.source)
+		if i := bytes.IndexByte(l.source[start:], '\n'); i >= 0 {
+			stop = start + i + 1
+		}
+		l.seat(text.NewSegment(start, stop), start, sc, asTable, false)
+	}
+}
