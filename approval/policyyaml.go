@@ -20,7 +20,7 @@ const (
 	maxLines    = 400
 	maxColumns  = 1000 // bytes of a line
 	maxIndent   = 16
-	maxBrackets = 64 // on one line
+	maxBrackets = 64 // on one line; eight times that in the file
 )
 
 // ParsePolicy reads policy.yml strictly: one document, one mapping, known keys
@@ -115,6 +115,8 @@ func plainText(path string, data []byte) (Problem, bool) {
 	switch {
 	case len(data) > MaxPolicy:
 		return Problem{Path: path, Message: fmt.Sprintf("is over %d bytes", MaxPolicy)}, true
+	case bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("?")) > 8*maxBrackets:
+		return Problem{Path: path, Message: "has too many brackets"}, true
 	case len(lines) > maxLines:
 		return Problem{Path: path, Message: fmt.Sprintf("has over %d lines", maxLines)}, true
 	}
