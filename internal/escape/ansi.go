@@ -173,18 +173,15 @@ func (w *row) controlSequence(s string) string {
 	return s[i+1:]
 }
 
-// erase follows EL: 2 blanks the whole row, 0 or nothing the part from the cursor.
+// erase follows EL: 0 or nothing erases from the cursor to the end, 2 the whole
+// row. A terminal leaves the cursor where it is then; programs move it to the
+// start themselves, and blanks in front of what they write tell nobody anything.
 func (w *row) erase(parameters string) {
 	switch parameters {
 	case "2":
-		for i := range w.cells {
-			w.cells[i] = " "
-		}
-		if w.cursor == 0 {
-			w.cells = w.cells[:0]
-		}
+		w.cells, w.cursor = w.cells[:0], 0
 	case "", "0":
-		w.cells = w.cells[:min(w.cursor, len(w.cells))]
+		w.cells = w.cells[:w.cursor]
 	}
 }
 

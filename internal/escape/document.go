@@ -1,22 +1,12 @@
 package escape
 
-import "strings"
-
 // XML is Block for character data of an XML 1.0 document (JUnit): a character
 // that XML forbids becomes visible or U+FFFD. Markup is not escaped: the encoder
 // does that, once.
-func XML(s string) string { return strings.Map(xmlChar, Block(s)) }
+func XML(s string) string { return Block(s) }
 
 // XMLAttr is Line for the value of an attribute, as XML.
-func XMLAttr(s string) string { return strings.Map(xmlChar, Line(s)) }
-
-// xmlChar replaces the two characters that are left outside XML's Char (XML 1.0, 2.2).
-func xmlChar(r rune) rune {
-	if r == 0xFFFE || r == 0xFFFF {
-		return 0xFFFD
-	}
-	return r
-}
+func XMLAttr(s string) string { return Line(s) }
 
 // JSON is Block for a string of a JSON document that people read: valid UTF-8,
 // no control or hidden character that a viewer would act on. Quotes and

@@ -23,15 +23,15 @@ type Redactor struct {
 // NewRedactor registers each secret in every form in which it may be printed:
 // as it is, each line of it, base64 (both alphabets, with and without padding,
 // inside other data at all three alignments, wrapped), hexadecimal, URL-encoded,
-// JSON-escaped, HTML-escaped. Secrets of 1 to 3 bytes are refused: refused holds
-// their indexes in secrets, for a message that does not show them. Empty ones
-// are nothing.
+// JSON-escaped, HTML-escaped. Secrets of less than 4 bytes, white space at
+// their ends not counted, are refused: refused holds their indexes in secrets, for
+// a message that does not show them. Empty ones are nothing.
 func NewRedactor(secrets []string) (r *Redactor, refused []int) {
 	r = &Redactor{forms: map[uint32][]string{}}
 	for i, s := range secrets {
 		switch {
 		case s == "":
-		case len(s) < shortest:
+		case len(strings.TrimSpace(s)) < shortest:
 			refused = append(refused, i)
 		default:
 			for _, form := range forms(s) {

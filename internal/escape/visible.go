@@ -31,12 +31,15 @@ func IsInvisible(r rune) bool {
 
 // ignorable adds what a page shows as nothing though IsInvisible leaves it to
 // ledgers: variation selectors, joiners among the marks, reserved code points
-// (Unicode's Default_Ignorable_Code_Point).
+// (Unicode's Default_Ignorable_Code_Point), and the noncharacters, which XML
+// forbids in part.
 func ignorable(r rune) bool {
 	switch {
 	case r == 0x034F || r == 0x17B4 || r == 0x17B5 || r == 0x2065:
 		return true
 	case 0x180B <= r && r <= 0x180F, 0xFE00 <= r && r <= 0xFE0F, 0xFFF0 <= r && r <= 0xFFF8:
+		return true
+	case r&0xFFFE == 0xFFFE, 0xFDD0 <= r && r <= 0xFDEF:
 		return true
 	}
 	return IsInvisible(r)
