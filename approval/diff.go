@@ -158,7 +158,7 @@ var weak = []struct {
 }{
 	{regexp.MustCompile(`\|\|\s*(true|:|exit\s+0)(\s|[;)]|$)`), "`%s`: this check can no longer fail"},
 	{regexp.MustCompile(`\|\|\s*(echo|printf)\b`), "`%s`: a failure prints instead of failing"},
-	{regexp.MustCompile(`(;|&&?)\s*(true|:|exit\s+0)\s*$`), "`%s` at the end hides what came before"},
+	{regexp.MustCompile(`;\s*(true|:|exit\s+0)\s*$`), "`%s` at the end hides what came before"},
 	{regexp.MustCompile(`;\s*(echo|printf)\b[^;|&]*$`), "`%s`: the last command decides, and it always succeeds"},
 	{regexp.MustCompile(`^\s*(true|:|exit\s+0)\s*$`), "`%s` checks nothing"},
 	{regexp.MustCompile(`(^|[\s;])set\s+\+e\b`), "`%s`: errors no longer stop the check"},
@@ -180,7 +180,7 @@ func Weakening(old *Oracle, new Oracle) []string {
 		return []string{"CHECK is gone: nothing is measured any more, a tick is enough"}
 	}
 	for _, w := range weak {
-		found := strings.TrimSpace(w.form.FindString(deref(new.Check)))
+		found := strings.Trim(w.form.FindString(deref(new.Check)), " \t)")
 		if found != "" && !w.form.MatchString(deref(before.Check)) {
 			says = append(says, fmt.Sprintf(w.says, found))
 		}
