@@ -146,7 +146,7 @@ func TestBackgroundOutputIsNotRead(t *testing.T) {
 func TestStoppingIsHeard(t *testing.T) {
 	t.Parallel()
 	r := slotRunner(t, 1)
-	c := command(t, `trap 'echo stopping; exit 0' TERM; while :; do sleep 0.01; done`)
+	c := command(t, `exec 2>/dev/null; trap 'echo stopping; exit 0' TERM; while :; do sleep 0.01; done`)
 	c.Timeout = 200 * time.Millisecond
 	got := r.Exec(context.Background(), c)
 	if got.End != gates.TimedOut || string(got.Tail) != "stopping\n" || len(got.Stdout) > 0 {

@@ -18,6 +18,6 @@
 // prevents that. Work handed to a daemon that was there before is out of scope.
 //
 // It decides nothing: whether a command may run is approval, whether its result
-// passes is gates. It imports gates and gates/evidence; only cmd and action
+// passes is gates. It imports gates, gates/evidence and gates/ledger; only cmd and action
 // import it.
 package runner

@@ -65,7 +65,7 @@ func readFrame(r io.Reader, buf []byte) (kind byte, body []byte, err error) {
 	}
 	body = buf[:n]
 	if _, err := io.ReadFull(r, body); err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("%w: %v", errFrame, err)
 	}
 	return head[4], body, nil
 }
