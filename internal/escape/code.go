@@ -77,7 +77,7 @@ func CodeSpan(s string) string {
 // backslash before a bar inside a code span: it is written as HTML then.
 func CodeCell(s string) string {
 	if line := Line(s); strings.ContainsAny(line, `|\`) {
-		return "<code>" + markdown(line, false) + "</code>"
+		return "<code>" + markdown(writer{s: line}) + "</code>"
 	}
 	return CodeSpan(s)
 }

@@ -1,6 +1,9 @@
 package escape
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // apart is put where GitHub would see a mention, a reference, a link or an emoji:
 // those are found in the rendered page, where a backslash or an entity is gone. A
@@ -15,27 +18,47 @@ const longestLoose = 6
 // markup, HTML, mention (@name), reference (#1, GH-1, owner/repo#1, KEY-1),
 // commit, bare address, emoji shortcode or formula comes of it, and it can stand
 // at the start of a line. Blanks at both ends are dropped.
-func Inline(s string) string { return markdown(strings.Trim(Line(s), " "), true) }
+func Inline(s string) string {
+	return markdown(writer{s: strings.Trim(Line(s), " "), guarded: true})
+}
 
 // Cell is Inline for a cell of a table: no character ends the cell or the row.
 func Cell(s string) string { return Inline(s) }
 
-// markdown writes text that parses to itself; guarded puts the breaks in.
-func markdown(s string, guarded bool) string {
-	var b strings.Builder
-	b.Grow(len(s) + len(s)/4)
-	w := writer{b: &b, s: s, guarded: guarded}
-	for w.i < len(s) {
+// HTML is Inline for text between tags of ours, such as <summary>: without
+// backslashes, so that it is the same text where Markdown is not read.
+func HTML(s string) string {
+	return markdown(writer{s: strings.Trim(Line(s), " "), guarded: true, entities: true})
+}
+
+// LinkPath gives a repository path for the address of a link: every byte but
+// letters, digits, "-_.~" and "/" percent-encoded, whatever it is.
+func LinkPath(path string) string { return percent(path, "-_.~/", "%%%02X") }
+
+// markdown writes text that parses to itself.
+func markdown(w writer) string {
+	w.b = &strings.Builder{}
+	w.b.Grow(len(w.s) + len(w.s)/4)
+	for w.i < len(w.s) {
 		w.next()
 	}
-	return b.String()
+	return w.b.String()
 }
 
 type writer struct {
-	b       *strings.Builder
-	s       string
-	i       int
-	guarded bool
+	b        *strings.Builder
+	s        string
+	i        int
+	guarded  bool // with breaks against what GitHub finds in the page
+	entities bool // instead of backslashes
+}
+
+// literal takes its meaning from an ASCII character.
+func (w *writer) literal(c byte) string {
+	if w.entities {
+		return "&#" + strconv.Itoa(int(c)) + ";"
+	}
+	return `\` + string(c)
 }
 
 func (w *writer) next() {
@@ -78,13 +101,13 @@ func (w *writer) encode(c byte) string {
 	case '\\':
 		return "&#92;"
 	case '*', '_', '~', '`', '[', ']', '#', '^', '!':
-		return `\` + string(c)
+		return w.literal(c)
 	case '$':
 		// GitHub's own advice against a formula; a backslash does not always help.
 		return "<span>$</span>"
 	}
 	if w.i <= longestNumber && w.opens(c) {
-		return `\` + string(c)
+		return w.literal(c)
 	}
 	if !w.guarded {
 		return w.encodeInCode(c)

@@ -3,6 +3,7 @@ package escape
 import (
 	"bytes"
 	"html"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -123,6 +124,34 @@ func cellHolds(t fataler, s string) {
 	}
 }
 
+func htmlHolds(t fataler, s string) {
+	want := squeeze(Line(s))
+	for _, source := range []string{
+		"<details><summary>" + HTML(s) + "</summary>\n\n</details>\n",
+		"<b>" + HTML(s) + "</b> in a line\n",
+		"[" + Inline(s) + "](https://example.org/" + LinkPath(s) + "#L1)\n",
+	} {
+		page := render(t, source)
+		const href = `<a href="https://example.org/`
+		if _, rest, ok := strings.Cut(page, href); ok {
+			address, _, _ := strings.Cut(rest, `"`)
+			path, err := url.PathUnescape(strings.TrimSuffix(address, "#L1"))
+			if err != nil || path != s {
+				t.Fatalf("%q links to %q", source, address)
+			}
+			page = strings.Replace(page, href+address+`">`, "<b>", 1)
+			page = strings.Replace(page, "</a>", "</b> in a line", 1)
+		}
+		text, parted := plain(t, page, "<details></details><summary></summary><p></p><b></b><span></span>")
+		if got := strings.TrimSpace(strings.TrimSuffix(squeeze(text), "in a line")); got != want {
+			t.Fatalf("%q shows %q, not %q", source, got, want)
+		}
+		if found := live.FindString(parted); found != "" {
+			t.Fatalf("%q is live in %q", found, parted)
+		}
+	}
+}
+
 func spanHolds(t fataler, s string) {
 	source := "before " + CodeSpan(s) + " after\n"
 	kinds := count(source)
@@ -193,7 +222,7 @@ func squeezeTabs(s string) string {
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	for name, property := range map[string]func(fataler, string){
-		"inline": inlineHolds, "cell": cellHolds, "span": spanHolds, "fence": fenceHolds,
+		"inline": inlineHolds, "cell": cellHolds, "html": htmlHolds, "span": spanHolds, "fence": fenceHolds,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -281,6 +310,7 @@ func FuzzMarkdown(f *testing.F) {
 		}
 		inlineHolds(t, s)
 		cellHolds(t, s)
+		htmlHolds(t, s)
 		spanHolds(t, s)
 		fenceHolds(t, s)
 	})

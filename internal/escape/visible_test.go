@@ -61,7 +61,7 @@ func TestIsInvisible(t *testing.T) {
 // text holds something that a reader would not see as it is.
 func hides(r rune) bool {
 	joins := r == zeroWidthJoiner || r == emojiSelector
-	return !joins && (unicode.Is(unicode.C, r) && !unicode.Is(unicode.Co, r) || unicode.In(r, unicode.Zl, unicode.Zp) ||
+	return !joins && (unicode.In(r, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point) ||
 		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r))
 }
 
