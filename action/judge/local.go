@@ -42,20 +42,19 @@ func (l *Local) Permit(ctx context.Context, g gates.GateRef) (gates.Permission, 
 	return l.permission(g, bound, decision), decision.Err
 }
 
-// bind builds the oracle of the definition in front of us.
+// bind builds the oracle of the definition in front of us. Only INPUTS needs a listing of the work tree.
 func (l *Local) bind(g gates.GateRef) (approval.Oracle, error) {
-	var tree approval.Tree
-	if len(g.Gate.Inputs) > 0 {
-		if l.tree == nil {
-			t, err := l.Workspace.WorkTree()
-			if err != nil {
-				return approval.NewOracle(l.project(), g.Ledger, g.RelDir, g.Gate, []approval.BoundFile{}), err
-			}
-			l.tree = t
-		}
-		tree = l.tree
+	if len(g.Gate.Inputs) == 0 {
+		return approval.NewOracle(l.project(), g.Ledger, g.RelDir, g.Gate, nil), nil
 	}
-	return approval.BuildAt(tree, l.project(), g.Ledger, g.RelDir, g.Gate)
+	if l.tree == nil {
+		t, err := l.Workspace.WorkTree()
+		if err != nil {
+			return approval.NewOracle(l.project(), g.Ledger, g.RelDir, g.Gate, []approval.BoundFile{}), err
+		}
+		l.tree = t
+	}
+	return approval.BuildAt(l.tree, l.project(), g.Ledger, g.RelDir, g.Gate)
 }
 
 func (l *Local) project() string { return l.Workspace.Policy.Project }

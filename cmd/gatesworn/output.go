@@ -130,7 +130,7 @@ func (s *session) document(out streams, report gates.Report) error {
 	case "junit":
 		err = render.JUnit(&b, report)
 	case "markdown":
-		b.WriteString(markdown.Summary(report))
+		b.WriteString(markdown.JobSummary(&report, markdown.Place{}, markdown.MaxSummary))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +12,6 @@ import (
 	"github.com/gatesworn/gatesworn/approval/store"
 	"github.com/gatesworn/gatesworn/gates"
 	"github.com/gatesworn/gatesworn/gates/expect"
-	"github.com/gatesworn/gatesworn/gates/ledger"
 	"github.com/gatesworn/gatesworn/gates/render"
 	"github.com/gatesworn/gatesworn/gates/runner"
 	"github.com/gatesworn/gatesworn/gates/scope"
