@@ -28,7 +28,7 @@ func decideAllowlist(r Request) Decision {
 	case r.Oracle.Project != r.Root.Policy.Project:
 		return refuse(OtherRoot, "the definition is of another project", "")
 	}
-	j := judge{r: r, policy: r.Root.Policy, digest: r.Oracle.Digest()}
+	j := newJudge(r)
 	if !r.Oracle.Runnable() {
 		return j.manual()
 	}
@@ -40,9 +40,16 @@ func decideAllowlist(r Request) Decision {
 
 // judge holds what the checks of one gate's statements share.
 type judge struct {
-	r      Request
-	policy Policy
-	digest string
+	r        Request
+	policy   Policy
+	digest   string // of the oracle in front of us
+	replaced map[string]time.Time
+}
+
+func newJudge(r Request) judge {
+	j := judge{r: r, policy: r.Root.Policy, digest: r.Oracle.Digest()}
+	j.replaced = j.replacements()
+	return j
 }
 
 func (j judge) command() Decision {
@@ -152,30 +159,38 @@ func (j judge) denied(s Statement, digest string) (Reason, string) {
 	case j.r.Revoked.Has(digest):
 		return Revoked, "this definition was revoked"
 	}
-	for _, t := range j.r.Statements {
-		if j.replaces(t, digest) && !s.IssuedAt.After(t.IssuedAt) {
-			return Replaced, fmt.Sprintf("this is an older version: it was replaced on %s", day(t.IssuedAt))
-		}
+	if at, ok := j.replaced[digest]; ok && !s.IssuedAt.After(at) {
+		return Replaced, fmt.Sprintf("this is an older version: it was replaced on %s", day(at))
 	}
 	return Undecided, ""
 }
 
-// replaces reports whether a statement of the trust ref took the oracle out of
-// use. That it has expired or was revoked since does not bring the older version
-// back. A renewal lists the oracle it approves again; that replaces nothing.
-func (j judge) replaces(t Statement, digest string) bool {
-	if !t.Trusted || t.Fault != "" || t.Project != j.policy.Project || !contains(t.Replaces, digest) {
-		return false
-	}
-	if len(t.signers(j.policy.Keys)) < j.policy.Threshold {
-		return false
-	}
-	for _, o := range t.Approve {
-		if o.Digest() == digest {
-			return false
+// replacements maps the oracles that statements of the trust ref took out of use
+// to the last time that was done. That such a statement has expired or was revoked
+// since does not bring the older version back. A renewal lists the oracle it
+// approves again; that replaces nothing.
+func (j judge) replacements() map[string]time.Time {
+	replaced := map[string]time.Time{}
+	for _, t := range j.r.Statements {
+		if !t.Trusted || t.Fault != "" || t.Project != j.policy.Project || len(t.Replaces) == 0 {
+			continue
+		}
+		if len(t.signers(j.policy.Keys)) < j.policy.Threshold {
+			continue
+		}
+		renewed := map[string]bool{}
+		for _, o := range t.Approve {
+			if o.Ledger == j.r.Oracle.Ledger && o.Gate == j.r.Oracle.Gate {
+				renewed[o.Digest()] = true
+			}
+		}
+		for _, d := range t.Replaces {
+			if !renewed[d] && t.IssuedAt.After(replaced[d]) {
+				replaced[d] = t.IssuedAt
+			}
 		}
 	}
-	return true
+	return replaced
 }
 
 func (j judge) threshold(s Statement) (Reason, string) {

@@ -269,10 +269,7 @@ func (r GuardRequest) removed(path string, gate ledger.Gate, why string) (Remove
 			return removed, err
 		}
 	}
-	j := judge{
-		r:      Request{Now: r.Now, Root: r.Root, Revoked: r.Revoked, Statements: statements, Oracle: oracle},
-		policy: r.Root.Policy, digest: oracle.Digest(),
-	}
+	j := newJudge(Request{Now: r.Now, Root: r.Root, Revoked: r.Revoked, Statements: statements, Oracle: oracle})
 	removed.Retired = j.retired()
 	removed.Next = "put it back, or " + j.askNext()
 	return removed, nil

@@ -140,7 +140,7 @@ func SignedRoot(c RootChange, r Request) (Considered, bool) {
 	if !c.Compared || r.Root.State != RootValid {
 		return Considered{}, false
 	}
-	j := judge{r: r, policy: r.Root.Policy}
+	j := newJudge(r)
 	for _, s := range r.Statements {
 		if s.Trusted || !covers(s.Root, c.Files) {
 			continue

@@ -23,8 +23,9 @@ func (s *Store) prune(written []Binding) error {
 	keep := map[string]bool{}
 	places := map[string]bool{}
 	for _, b := range written {
-		keep[b.name()] = true
-		places[b.place()] = true
+		k := b.key()
+		keep[k.name()] = true
+		places[k.place] = true
 	}
 	removed := map[string]bool{}
 	for place := range places {

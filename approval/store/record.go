@@ -65,12 +65,24 @@ func (b Binding) valid() error {
 	return nil
 }
 
+// key is what a record is found by: its own digest, and two short prefixes by
+// which records of the same gate, and of the same oracle elsewhere, are found
+// without reading all of them.
+type key struct{ place, kin, id string }
+
+func (b Binding) key() key {
+	digest := b.Oracle.Digest()
+	return key{place: short(b.Ledger + "\x00" + b.Oracle.Gate), kin: short(digest), id: b.id(digest)}
+}
+
+func (k key) name() string { return k.place + "-" + k.kin + "-" + k.id + suffix }
+
 // id is the digest of everything bound. Each text is preceded by its length, so
 // that no two bindings have the same bytes, whatever bytes a path holds.
-func (b Binding) id() string {
+func (b Binding) id(digest string) string {
 	h := sha256.New()
 	for _, s := range []string{
-		"gatesworn.local-approval", strconv.Itoa(Version), b.Ledger, b.Oracle.Gate, b.Oracle.Digest(),
+		"gatesworn.local-approval", strconv.Itoa(Version), b.Ledger, b.Oracle.Gate, digest,
 		b.Shell, b.Dir, strconv.Itoa(b.Timeout), b.Platform, b.Path,
 	} {
 		fmt.Fprintf(h, "%d:%s", len(s), s)
@@ -78,25 +90,18 @@ func (b Binding) id() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// place and kin are the short prefixes by which records of the same gate, and
-// records of the same oracle elsewhere, are found without reading all of them.
-func (b Binding) place() string { return short(b.Ledger + "\x00" + b.Oracle.Gate) }
-
-func (b Binding) kin() string { return short(b.Oracle.Digest()) }
-
 func short(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:6])
 }
 
-func (b Binding) name() string { return b.place() + "-" + b.kin() + "-" + b.id() + suffix }
-
 const suffix = ".json"
 
 // bytes is the one form of a record.
 func (b Binding) bytes(at time.Time) ([]byte, error) {
+	canonical := b.Oracle.Canonical()
 	r := record{
-		V: Version, Ledger: b.Ledger, Gate: b.Oracle.Gate, Oracle: b.Oracle.Canonical(), Digest: b.Oracle.Digest(),
+		V: Version, Ledger: b.Ledger, Gate: b.Oracle.Gate, Oracle: canonical, Digest: approval.Digest(canonical),
 		Shell: b.Shell, Dir: b.Dir, Timeout: b.Timeout, Platform: b.Platform, Path: b.Path,
 		ApprovedAt: at.UTC().Truncate(time.Second),
 	}
@@ -108,6 +113,23 @@ func (b Binding) bytes(at time.Time) ([]byte, error) {
 		return nil, fmt.Errorf("write approval: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// date reads the only thing of a record that the binding does not determine:
+// when it was approved. Every other byte must be what Put writes.
+func (b Binding) date(data []byte) (time.Time, bool) {
+	want, err := b.bytes(time.Time{})
+	const never = `"0001-01-01T00:00:00Z"` + "\n}\n"
+	if err != nil || !bytes.HasSuffix(want, []byte(never)) || len(data) != len(want) {
+		return time.Time{}, false
+	}
+	start := len(want) - len(never)
+	if !bytes.Equal(data[:start], want[:start]) || !bytes.HasSuffix(data, []byte("\"\n}\n")) {
+		return time.Time{}, false
+	}
+	text := string(data[start : len(data)-len("\n}\n")])
+	at, err := time.Parse(`"`+time.RFC3339+`"`, text)
+	return at, err == nil && !at.IsZero() && at.UTC().Format(`"`+time.RFC3339+`"`) == text
 }
 
 // parse reads a record back. The name must be the one its content gives: a
@@ -128,7 +150,7 @@ func parse(name string, data []byte) (Binding, time.Time, error) {
 		return Binding{}, time.Time{}, fmt.Errorf("record %q: %w", name, err)
 	}
 	b := Binding{Oracle: o, Ledger: r.Ledger, Shell: r.Shell, Dir: r.Dir, Timeout: r.Timeout, Platform: r.Platform, Path: r.Path}
-	if r.V != Version || r.Gate != o.Gate || r.Digest != o.Digest() || r.ApprovedAt.IsZero() || b.valid() != nil || b.name() != name {
+	if r.V != Version || r.Gate != o.Gate || r.Digest != o.Digest() || r.ApprovedAt.IsZero() || b.valid() != nil || b.key().name() != name {
 		return Binding{}, time.Time{}, fmt.Errorf("record %q does not say what its name says", name)
 	}
 	return b, r.ApprovedAt, nil

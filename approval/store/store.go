@@ -144,19 +144,20 @@ func (s *Store) Lookup(b Binding) (approval.Local, error) {
 	if err := s.same(); err != nil {
 		return approval.Local{}, err
 	}
-	name := b.name()
+	k := b.key()
+	name := k.name()
 	if i := sort.SearchStrings(s.names, name); i < len(s.names) && s.names[i] == name {
-		got, at, err := s.read(name)
+		at, err := s.approved(name, b)
 		switch {
-		case err == nil && got.id() == b.id():
-			return approval.Local{Approved: true, ID: idPrefix + b.id(), ApprovedAt: at}, nil
+		case err == nil:
+			return approval.Local{Approved: true, ID: idPrefix + k.id, ApprovedAt: at}, nil
 		case errors.Is(err, errDoubt):
 			return approval.Local{Near: err.Error()}, nil
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
+		case !errors.Is(err, fs.ErrNotExist):
 			return approval.Local{}, err
 		}
 	}
-	return approval.Local{Near: s.near(b)}, nil
+	return approval.Local{Near: s.near(b, k)}, nil
 }
 
 // same refuses a folder that was swapped since Open.
@@ -174,40 +175,51 @@ func (s *Store) same() error {
 // errDoubt marks a record that is there and does not count.
 var errDoubt = errors.New("a record is there but does not count")
 
-func (s *Store) read(name string) (Binding, time.Time, error) {
+// approved returns when exactly the binding was approved, from the record of this name.
+func (s *Store) approved(name string, b Binding) (time.Time, error) {
+	data, err := s.data(name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	at, ok := b.date(data)
+	if !ok {
+		return time.Time{}, fmt.Errorf("%w: %q does not say what its name says; remove it", errDoubt, filepath.Join(s.dir, name))
+	}
+	return at, nil
+}
+
+// data reads a record that nobody else can have written. What is wrong with it is an errDoubt.
+func (s *Store) data(name string) ([]byte, error) {
 	path := filepath.Join(s.dir, name)
 	info, err := os.Lstat(path)
 	if err != nil {
-		return Binding{}, time.Time{}, fmt.Errorf("read approval: %w", err)
+		return nil, fmt.Errorf("read approval: %w", err)
 	}
 	if err := ours(info); err != nil {
-		return Binding{}, time.Time{}, fmt.Errorf("%w: %q %w; remove it", errDoubt, path, err)
+		return nil, fmt.Errorf("%w: %q %w; remove it", errDoubt, path, err)
 	}
 	f, err := safefile.Read(path, MaxRecord)
 	for _, doubt := range []error{safefile.ErrLink, safefile.ErrKind, safefile.ErrHardLink, safefile.ErrSize, safefile.ErrChanged} {
 		if errors.Is(err, doubt) {
-			return Binding{}, time.Time{}, fmt.Errorf("%w: %q %w; remove it", errDoubt, path, doubt)
+			return nil, fmt.Errorf("%w: %q %w; remove it", errDoubt, path, doubt)
 		}
 	}
-	if err != nil {
-		return Binding{}, time.Time{}, err
-	}
-	b, at, err := parse(name, f.Data)
-	if err != nil {
-		return Binding{}, time.Time{}, fmt.Errorf("%w: %w; remove it", errDoubt, err)
-	}
-	return b, at, nil
+	return f.Data, err
 }
 
 // near reads a bounded number of records of the same gate, then of the same
 // oracle elsewhere, and says what the nearest one binds otherwise. It explains;
 // whatever it cannot read it leaves out.
-func (s *Store) near(b Binding) string {
-	from := sort.SearchStrings(s.names, b.place())
+func (s *Store) near(b Binding, k key) string {
+	from := sort.SearchStrings(s.names, k.place)
 	best, least, seen := "", 0, 0
 	try := func(name string) {
 		seen++
-		was, at, err := s.read(name)
+		data, err := s.data(name)
+		if err != nil {
+			return
+		}
+		was, at, err := parse(name, data)
 		if err != nil {
 			return
 		}
@@ -216,7 +228,7 @@ func (s *Store) near(b Binding) string {
 		}
 	}
 	for _, n := range s.names[from:] {
-		if !strings.HasPrefix(n, b.place()) || seen == maxNear {
+		if !strings.HasPrefix(n, k.place) || seen == maxNear {
 			break
 		}
 		try(n)
@@ -224,9 +236,8 @@ func (s *Store) near(b Binding) string {
 	if best != "" {
 		return best
 	}
-	kin := b.kin()
 	for _, n := range s.names {
-		if n[13:25] == kin {
+		if n[13:25] == k.kin {
 			if try(n); seen >= maxNear {
 				break
 			}
@@ -257,7 +268,7 @@ func (s *Store) Put(ctx context.Context, now time.Time, bindings ...Binding) ([]
 		if err := s.put(b, now); err != nil {
 			return ids, err
 		}
-		ids = append(ids, idPrefix+b.id())
+		ids = append(ids, idPrefix+b.key().id)
 	}
 	return ids, s.prune(bindings)
 }
@@ -285,9 +296,10 @@ func (s *Store) put(b Binding, now time.Time) error {
 	if len(data) > MaxRecord {
 		return fmt.Errorf("record approval of %s: over %d bytes", b.Oracle.Gate, MaxRecord)
 	}
-	err = safefile.Create(filepath.Join(s.dir, b.name()), data, recordMode)
+	name := b.key().name()
+	err = safefile.Create(filepath.Join(s.dir, name), data, recordMode)
 	if errors.Is(err, fs.ErrExist) {
-		_, _, err = s.read(b.name())
+		_, err = s.approved(name, b)
 	}
 	return err
 }
