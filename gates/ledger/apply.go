@@ -88,7 +88,7 @@ func (d *Document) edited(byGate []*Edit) []byte {
 			continue
 		}
 		pl := &d.places[i]
-		upTo(pl.box)
+		upTo(int(pl.box))
 		switch was := d.source[pos]; {
 		case e.Ticked && was == ' ':
 			out.WriteByte('x')
@@ -99,18 +99,18 @@ func (d *Document) edited(byGate []*Edit) []byte {
 		}
 		pos++
 		if pl.evidenceEnd > 0 {
-			upTo(pl.evidence)
+			upTo(int(pl.evidence))
 			out.WriteString(" " + e.Evidence)
-			pos = pl.evidenceEnd
+			pos = int(pl.evidenceEnd)
 			continue
 		}
-		upTo(pl.insert)
+		upTo(int(pl.insert))
 		indent := pl.indent
 		if indent == "" {
 			indent = "  "
 		}
-		eol := d.endingBefore(pl.insert)
-		if pl.insert > 0 && d.source[pl.insert-1] != '\n' { // the last line has no ending, and will have none
+		eol := d.endingBefore(pos)
+		if pos > 0 && d.source[pos-1] != '\n' { // the last line has no ending, and will have none
 			out.WriteString(eol + indent + "EVIDENCE: " + e.Evidence)
 			continue
 		}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/gates/expect"
@@ -67,26 +68,28 @@ func (p *scan) attribute(s spot, key Key, indent, value string, next int) lineKi
 			Message: fmt.Sprintf("%s must be indented under its gate", key),
 			Fix:     []string{"  " + p.text[s.start:s.end]}})
 	}
-	pl := &p.places[p.cur]
 	bit := keyIndex(string(key))
-	if pl.seen&(1<<bit) != 0 {
+	if p.open.seen&(1<<bit) != 0 {
 		p.add(s, Finding{Rule: "repeated-attribute", Gate: p.curID(),
-			Message: fmt.Sprintf("%s is given twice, first on line %d", key, pl.keys[bit].line)})
+			Message: fmt.Sprintf("%s is given twice, first on line %d", key, p.open.keys[bit].line)})
 		return kind
 	}
-	pl.seen |= 1 << bit
-	pl.keys[bit] = s.small()
-	if pl.lastContiguous+1 == s.line {
-		pl.lastContiguous, pl.insert = s.line, next
+	p.open.seen |= 1 << bit
+	p.open.keys[bit] = s
+	pl := &p.places[p.cur]
+	if p.open.contiguous+1 == s.line {
+		p.open.contiguous, pl.insert = s.line, int32(next)
 		if indent != "" {
 			pl.indent = indent
 		}
 	}
 	if key == Evidence {
-		pl.evidence, pl.evidenceEnd = s.at+len("EVIDENCE:"), s.end
+		pl.evidence, pl.evidenceEnd = int32(s.at+len("EVIDENCE:")), int32(s.end)
 	}
-	p.attrs = append(p.attrs, Attribute{Key: key, Value: value, Line: s.line})
-	p.marks = append(p.marks, mark{spot: s, kind: attributeLine, gate: p.cur, key: key, lost: p.lookalike != nil})
+	p.open.attrs = append(p.open.attrs, Attribute{Key: key, Value: value, Line: s.line})
+	m := newMark(s, attributeLine, p.cur, bit)
+	m.lost = p.lookalike != nil
+	p.marks = append(p.marks, m)
 	p.store(s, key, value)
 	p.after = afterAttribute{key: key, value: value, spot: s, indent: indent, line: s.line}
 	return kind
@@ -159,6 +162,10 @@ func headingID(title string) (id, rest string) {
 // closeGate checks what a gate's attributes say together.
 func (p *scan) closeGate() {
 	g := &p.doc.Gates[p.cur]
+	g.Attributes = slices.Clone(p.open.attrs)
+	if p.has(Needs) {
+		p.needs[p.cur] = p.keySpot(Needs)
+	}
 	covered := p.finishBullets(g)
 	p.lookalike = nil
 	hasCheck, hasExpect := p.has(Check), p.has(Expect)
@@ -201,9 +208,9 @@ func name(g *Gate) string {
 	return g.ID
 }
 
-func (p *scan) has(k Key) bool { return p.places[p.cur].seen&(1<<keyIndex(string(k))) != 0 }
+func (p *scan) has(k Key) bool { return p.open.seen&(1<<keyIndex(string(k))) != 0 }
 
-func (p *scan) keySpot(k Key) spot { return p.places[p.cur].keys[keyIndex(string(k))].spot() }
+func (p *scan) keySpot(k Key) spot { return p.open.keys[keyIndex(string(k))] }
 
 func (p *scan) indentOf(s spot) string {
 	if s.at > s.start {
@@ -280,7 +287,7 @@ var (
 
 // checkNumber warns of a bare number, which is a substring of many others.
 func (p *scan) checkNumber(g *Gate) {
-	if p.continued || !bareNumber.MatchString(g.Expect) {
+	if p.open.continued || !bareNumber.MatchString(g.Expect) {
 		return
 	}
 	s := p.keySpot(Expect)
@@ -332,7 +339,8 @@ func (p *scan) checkInTitle(g *Gate) {
 	if loc == nil {
 		return
 	}
-	m := p.gateSpot(p.cur)
+	m := p.open.head
+	m.at = m.start + 6
 	clean := func(s string) string { return strings.Trim(trim(s), "`—–- ;,") }
 	title := strings.TrimRight(trim(strings.TrimSuffix(g.Outcome[:loc[1]], "CHECK:")), " —–-;,(`*")
 	rest := g.Outcome[loc[1]:]
@@ -346,16 +354,4 @@ func (p *scan) checkInTitle(g *Gate) {
 	p.add(m, Finding{Rule: "check-in-title", Level: Warning, Gate: g.ID,
 		Message: fmt.Sprintf("CHECK inside the title never runs; %s counts as a manual gate", name(g)),
 		Fix:     []string{p.text[m.start:m.start+6] + g.ID + ": " + title, "  CHECK: " + clean(command), "  EXPECT: " + clean(want)}})
-}
-
-// gateSpot is the position of a gate's title.
-func (p *scan) gateSpot(i int) spot {
-	for j := len(p.marks) - 1; j >= 0; j-- {
-		if p.marks[j].gate == i && p.marks[j].kind == gateLine {
-			s := p.marks[j].spot
-			s.at = s.start + 6
-			return s
-		}
-	}
-	return spot{}
 }

@@ -16,12 +16,12 @@ func (p *scan) formula(s spot, raw string, kind lineKind) {
 		return
 	}
 	if i := strings.IndexByte(raw, '$'); i >= 0 {
-		if !p.dollar && kind == attributeLine {
+		if !p.open.dollar && kind == attributeLine {
 			p.percent(s, raw)
 		}
-		p.dollar = true
+		p.open.dollar = true
 	}
-	if !p.dollar || strings.IndexByte(raw, '\\') < 0 {
+	if !p.open.dollar || strings.IndexByte(raw, '\\') < 0 {
 		return
 	}
 	loc := hidingMacro.FindStringIndex(raw)

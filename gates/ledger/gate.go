@@ -72,18 +72,17 @@ func (p *scan) gate(s spot, raw, text string, next int) {
 		g.ID, g.Outcome = title[:n], trim(title[n+1:])
 		p.checkID(s, raw, g)
 	}
-	p.open(s, g, next)
+	p.openGate(s, g, next)
 }
 
-// open makes g the gate that attributes belong to.
-func (p *scan) open(s spot, g Gate, next int) {
-	p.cur, p.dollar, p.continued = len(p.doc.Gates), false, false
+// openGate makes g the gate that attributes belong to.
+func (p *scan) openGate(s spot, g Gate, next int) {
+	p.cur = len(p.doc.Gates)
 	p.doc.Gates = append(p.doc.Gates, g)
-	pl := place{box: s.start + 3, insert: next, lastContiguous: s.line, firstAttr: len(p.attrs)}
-	p.places = append(p.places, pl)
-	m := mark{spot: s, kind: gateLine, gate: p.cur}
-	m.at = s.start + 2
-	p.marks = append(p.marks, m)
+	p.places = append(p.places, place{box: int32(s.start + 3), insert: int32(next)})
+	p.open = openGate{head: s, contiguous: s.line, attrs: p.open.attrs[:0]}
+	s.at = s.start + 2
+	p.marks = append(p.marks, newMark(s, gateLine, p.cur, -1))
 }
 
 func (p *scan) manyGates(s spot) {

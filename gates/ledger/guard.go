@@ -110,11 +110,11 @@ func (p *scan) frontMatter(s spot, raw string) {
 // finishFrontMatter reports gates inside front matter.
 func (p *scan) finishFrontMatter() {
 	for _, m := range p.marks {
-		if m.line >= p.guards.front {
+		if int(m.line) >= p.guards.front {
 			return
 		}
 		if m.kind != fencedLine {
-			p.add(m.spot, Finding{Rule: "front-matter", Gate: p.markGate(m),
+			p.add(m.spot(), Finding{Rule: "front-matter", Gate: p.markGate(m),
 				Message: fmt.Sprintf("GitHub reads lines 1–%d as front matter and does not show this line as text; start the file with a heading", p.guards.front)})
 		}
 	}

@@ -14,7 +14,7 @@ type abandon struct {
 // abandon reads `^ABANDON:\s*(\S*)\s*(.*)$`.
 func (p *scan) abandon(s spot, raw string) {
 	p.close(s)
-	p.marks = append(p.marks, mark{spot: s, kind: headerLine, gate: -1})
+	p.marks = append(p.marks, newMark(s, headerLine, -1, -1))
 	id, reason := cutWord(trimLeft(raw[len("ABANDON:"):]))
 	id, reason = strings.TrimSuffix(id, ":"), trim(reason)
 	switch {
@@ -49,7 +49,7 @@ func (p *scan) finishAbandons() {
 // owns reads an OWNS line.
 func (p *scan) owns(s spot, raw string) {
 	p.close(s)
-	p.marks = append(p.marks, mark{spot: s, kind: headerLine, gate: -1})
+	p.marks = append(p.marks, newMark(s, headerLine, -1, -1))
 	if p.past {
 		p.lateOwns = append(p.lateOwns, lateOwns{s, p.sectionStart(s)})
 		return

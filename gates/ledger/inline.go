@@ -42,7 +42,7 @@ func hasEntity(b []byte) bool { return bytes.IndexByte(b, '&') >= 0 && entity.Ma
 
 // inlines parses the inline structure of the kept paragraphs, in turn. Link
 // references and footnotes are those of the block phase.
-func (l *layout) inlines() []inkText {
+func (l *layout) inlines() {
 	p := parser.NewParser(
 		parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1000)),
 		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
@@ -51,41 +51,46 @@ func (l *layout) inlines() []inkText {
 			util.Prioritized(extension.NewStrikethroughParser(), 500),
 		),
 	)
-	texts := make([]inkText, 0, len(l.pieces))
+	definitions := l.footnotes || len(l.pc.References()) > 0
 	for i, pc := range l.pieces {
+		if pc.brackets && !definitions {
+			continue // without a definition, only `](` makes a link
+		}
 		if i%64 == 0 && l.ctx.Err() != nil {
 			panic(stopped{})
 		}
-		t := l.gather(pc)
+		l.gather(pc)
+		t := &l.ink
 		t.parse(p, l.pc)
 		for _, g := range t.tags {
 			g.at = t.sourceAt(g.at)
 			l.tags = append(l.tags, g)
 		}
 		if pc.marks {
-			texts = append(texts, t)
+			l.judge(t)
 		}
 	}
-	return texts
 }
 
-// gather joins a paragraph's lines without their indentation. The box of a gate
-// becomes letters: on the page it is a checkbox, whatever [x] may refer to.
-func (l *layout) gather(p piece) inkText {
-	var t inkText
-	for _, seg := range p.lines {
-		seg.Padding = 0
+// gather joins a paragraph's lines without their indentation into l.ink. The box
+// of a gate becomes letters: on the page it is a checkbox, whatever [x] may
+// refer to.
+func (l *layout) gather(p piece) {
+	t := &l.ink
+	t.buf, t.ink = t.buf[:0], t.ink[:0]
+	t.starts, t.source, t.breaks, t.tags = t.starts[:0], t.source[:0], t.breaks[:0], t.tags[:0]
+	for _, sp := range l.spans[p.from:p.to] {
+		seg := text.NewSegment(int(sp.start), int(sp.stop))
 		seg = seg.TrimLeftSpace(l.source)
-		t.starts = append(t.starts, len(t.buf))
-		t.source = append(t.source, seg.Start)
 		at := len(t.buf)
+		t.starts = append(t.starts, at)
+		t.source = append(t.source, seg.Start)
 		t.buf = append(t.buf, l.source[seg.Start:seg.Stop]...)
-		if i := l.find(seg.Start); i < len(l.marks) && l.marks[i].at == seg.Start && l.marks[i].kind == gateLine {
+		if i := l.find(seg.Start); i < len(l.marks) && int(l.marks[i].at) == seg.Start && l.marks[i].kind == gateLine {
 			copy(t.buf[at:], "xxx")
 		}
 	}
-	t.ink = make([]ink, len(t.buf))
-	return t
+	t.ink = append(t.ink, make([]ink, len(t.buf))...)
 }
 
 func (t *inkText) parse(p parser.Parser, pc parser.Context) {

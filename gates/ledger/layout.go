@@ -31,31 +31,38 @@ const (
 
 // seat is where a mark appears.
 type seat struct {
+	item  int32 // offset of the top-level list item and 1, 0 when there is none
+	from  int32 // offset where the block begins
 	as    shown
-	first bool     // on the first line of its top-level item
-	item  ast.Node // the top-level list item, nil when there is none
-	from  int32    // offset where the block begins
+	first bool // on the first line of its top-level item
 }
 
-// piece is a paragraph whose inline structure matters.
+// piece is a paragraph whose inline structure matters: a range of layout.spans.
 type piece struct {
-	lines []text.Segment
-	marks bool // it holds a gate or attribute line
+	from, to int32
+	marks    bool // it holds a gate or attribute line
+	brackets bool // only brackets make it matter: they mean something where a definition is
 }
+
+// span is a line of a piece, as offsets.
+type span struct{ start, stop int32 }
 
 // layout is the page as blocks, and where each mark is on it. It reads marks
 // and source and changes neither.
 type layout struct {
-	ctx    context.Context
-	source []byte
-	marks  []mark
-	seats  []seat
-	pieces []piece
-	long   []int // offsets of pieces that are too long to look into
-	tags   []tag
-	pc     parser.Context
-	cursor int
-	count  int
+	ctx     context.Context
+	source  []byte
+	marks   []mark
+	seats   []seat
+	pieces  []piece
+	spans   []span
+	ink     inkText // of the piece that is being looked at
+	remarks []remark
+	long    []int // offsets of pieces that are too long to look into
+	tags    []tag
+	pc      parser.Context
+	cursor  int
+	count   int
 }
 
 // maxPiece is the longest paragraph whose inline structure is parsed, in bytes.
@@ -134,7 +141,7 @@ func (l *layout) paragraph(node ast.Node) {
 
 // keep remembers a paragraph whose inline structure can hide something.
 func (l *layout) keep(lines *text.Segments, held bool) {
-	size, special := 0, false
+	size, special, brackets := 0, false, false
 	for i := range lines.Len() {
 		seg := lines.At(i)
 		size += seg.Len()
@@ -147,19 +154,24 @@ func (l *layout) keep(lines *text.Segments, held bool) {
 				b = bytes.TrimLeft(b, " \t")
 				b = b[min(len(b), 3):] // the box
 			}
-			special = bytes.ContainsAny(b, "<[]") || hasEntity(b)
+			special = bytes.IndexByte(b, '<') >= 0 || bytes.Contains(b, []byte("](")) || hasEntity(b)
+			brackets = brackets || bytes.ContainsAny(b, "[]")
 			continue
 		}
 		special = bytes.IndexByte(b, '<') >= 0 && holdsTag(b)
 	}
 	switch {
-	case !special:
+	case !special && !brackets:
 	case size > maxPiece:
 		if held {
 			l.long = append(l.long, lines.At(0).Start)
 		}
 	default:
-		l.pieces = append(l.pieces, piece{lines: append([]text.Segment(nil), lines.Sliced(0, lines.Len())...), marks: held})
+		from := int32(len(l.spans))
+		for i := range lines.Len() {
+			l.spans = append(l.spans, span{int32(lines.At(i).Start), int32(lines.At(i).Stop)})
+		}
+		l.pieces = append(l.pieces, piece{from: from, to: int32(len(l.spans)), marks: held, brackets: !special})
 	}
 }
 
@@ -169,8 +181,8 @@ func (l *layout) seat(seg text.Segment, from int, sc scope, as shown, first bool
 	if sc.as != asNothing {
 		as = sc.as
 	}
-	for i := l.find(seg.Start); i < len(l.marks) && l.marks[i].at < seg.Stop; i++ {
-		l.seats[i] = seat{as: as, item: sc.item, first: first && i == l.find(seg.Start), from: int32(from)}
+	for i := l.find(seg.Start); i < len(l.marks) && int(l.marks[i].at) < seg.Stop; i++ {
+		l.seats[i] = seat{as: as, item: sc.itemID(), first: first && i == l.find(seg.Start), from: int32(from)}
 		held = held || l.marks[i].kind != fencedLine
 	}
 	return held
@@ -179,10 +191,10 @@ func (l *layout) seat(seg text.Segment, from int, sc scope, as shown, first bool
 // find returns the first mark at or behind an offset. Blocks end in the order
 // of the text, so that the cursor seldom moves far.
 func (l *layout) find(offset int) int {
-	if l.cursor > 0 && l.marks[l.cursor-1].at >= offset {
-		l.cursor = sort.Search(len(l.marks), func(i int) bool { return l.marks[i].at >= offset })
+	if l.cursor > 0 && int(l.marks[l.cursor-1].at) >= offset {
+		l.cursor = sort.Search(len(l.marks), func(i int) bool { return int(l.marks[i].at) >= offset })
 	}
-	for l.cursor < len(l.marks) && l.marks[l.cursor].at < offset {
+	for l.cursor < len(l.marks) && int(l.marks[l.cursor].at) < offset {
 		l.cursor++
 	}
 	return l.cursor
@@ -192,6 +204,14 @@ func (l *layout) find(offset int) int {
 type scope struct {
 	item ast.Node // the top-level list item
 	as   shown    // how everything inside appears, when an ancestor decides that
+}
+
+// itemID tells top-level items apart.
+func (s scope) itemID() int32 {
+	if s.item == nil {
+		return 0
+	}
+	return int32(s.item.Pos()) + 1
 }
 
 func scopeOf(node ast.Node) scope {
@@ -224,6 +244,7 @@ func (l *layout) walk(node ast.Node, sc scope) {
 			inner.as = asQuote
 		case *xast.Footnote:
 			inner.as = asFootnote
+			l.footnotes = true
 		case *ast.Paragraph:
 			l.paragraph(n)
 			continue

@@ -16,7 +16,7 @@ func (p *scan) finishNeeds() {
 			if _, known := p.ids[id]; known || !validID(id) {
 				continue
 			}
-			p.add(p.needsSpot(i), Finding{Rule: "needs-unknown", Gate: g.ID,
+			p.add(p.needs[i], Finding{Rule: "needs-unknown", Gate: g.ID,
 				Message: fmt.Sprintf("NEEDS names %s, which is no gate of this file", id)})
 		}
 	}
@@ -24,8 +24,6 @@ func (p *scan) finishNeeds() {
 		p.findCycles()
 	}
 }
-
-func (p *scan) needsSpot(i int) spot { return p.places[i].keys[keyIndex(string(Needs))].spot() }
 
 // findCycles walks the needs depth first without recursion: a chain may be as
 // long as the file.
@@ -86,6 +84,6 @@ func (p *scan) cycle(path []int, closes int) {
 		names = append(names[:8], "…", names[len(names)-1])
 	}
 	names = append(names, p.doc.Gates[closes].ID)
-	p.add(p.needsSpot(closes), Finding{Rule: "needs-cycle", Gate: p.doc.Gates[closes].ID,
+	p.add(p.needs[closes], Finding{Rule: "needs-cycle", Gate: p.doc.Gates[closes].ID,
 		Message: "NEEDS goes in a circle: " + strings.Join(names, " → ")})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"html"
 	"regexp"
 	"sort"
 	"strings"
@@ -17,37 +16,27 @@ func (p *scan) comparePage(ctx context.Context, data []byte) {
 	if len(p.marks) == 0 || p.guards.refused || p.tooMany || p.ambiguousLines() {
 		return
 	}
-	type answer struct {
-		layout *layout
-		texts  []inkText
-		failed any
-	}
-	done := make(chan answer, 1)
 	l := &layout{ctx: ctx, source: pageSource(data), marks: p.marks}
+	done := make(chan any, 1)
 	go func() {
-		var a answer
-		defer func() {
-			a.failed = recover()
-			done <- a
-		}()
+		defer func() { done <- recover() }()
 		l.blocks()
-		a.texts = l.inlines()
-		a.layout = l
+		l.inlines()
 	}()
-	var a answer
+	var failed any
 	select {
-	case a = <-done:
+	case failed = <-done:
 	case <-ctx.Done():
-		a.failed = stopped{}
+		failed = stopped{}
 	}
-	if a.failed != nil {
-		p.unfinished(a.failed)
+	if failed != nil {
+		p.unfinished(failed)
 		return
 	}
-	p.judgeSeats(a.layout)
-	p.judgeTags(a.layout.tags)
-	for i := range a.texts {
-		p.judgeText(&a.texts[i])
+	p.judgeSeats(l)
+	p.judgeTags(l.tags)
+	for _, r := range l.remarks {
+		p.report(r)
 	}
 }
 
@@ -72,29 +61,26 @@ func (p *scan) ambiguousLines() bool {
 // pageSource is the text as the Markdown parser gets it, at the same offsets:
 // carriage returns and the byte order mark blanked, and a tab behind a tag's
 // name too, which goldmark does not take for a blank there and GitHub does.
+// It is data itself where there is nothing to change.
 func pageSource(data []byte) []byte {
-	src := bytes.Clone(data)
-	if bytes.HasPrefix(src, []byte(byteOrderMark)) {
+	mark := bytes.HasPrefix(data, []byte(byteOrderMark))
+	if !mark && bytes.IndexByte(data, '\r') < 0 && (bytes.IndexByte(data, '<') < 0 || bytes.IndexByte(data, '\t') < 0) {
+		return data
+	}
+	src := bytes.ReplaceAll(data, []byte("\r"), []byte(" "))
+	if mark {
 		copy(src, "\n\n\n")
 	}
-	for i := 0; i < len(src); {
-		n := bytes.IndexAny(src[i:], "\r<")
-		if n < 0 {
-			break
-		}
-		i += n
-		if src[i] == '\r' {
+	tag := false
+	for i, c := range src {
+		switch {
+		case c == '\n':
+			tag = false
+		case c == '<':
+			tag = true
+		case c == '\t' && tag:
 			src[i] = ' '
-		} else {
-			for i < len(src)-1 && src[i] != '\n' && src[i] != '\r' {
-				if src[i] == '\t' {
-					src[i] = ' '
-				}
-				i++
-			}
-			continue
 		}
-		i++
 	}
 	return src
 }
@@ -108,7 +94,7 @@ func (p *scan) judgeSeats(l *layout) {
 		switch m.kind {
 		case fencedLine:
 			if st.as != asFenced && st.as != asCode {
-				p.add(m.spot, Finding{Rule: "hidden", Message: "this line counts as fenced code here and not on the page; close the fence, or put a blank line before it"})
+				p.add(m.spot(), Finding{Rule: "hidden", Message: "this line counts as fenced code here and not on the page; close the fence, or put a blank line before it"})
 			}
 		case headerLine:
 			if st.as != asText {
@@ -121,7 +107,7 @@ func (p *scan) judgeSeats(l *layout) {
 				p.hidden(m, st, l)
 			}
 		case attributeLine:
-			if gate >= 0 && !m.lost && (st.as != asText || st.item != l.seats[gate].item || st.item == nil) {
+			if gate >= 0 && !m.lost && (st.as != asText || st.item != l.seats[gate].item || st.item == 0) {
 				if sound || st.as != l.seats[gate].as {
 					p.hidden(m, st, l)
 				}
@@ -129,9 +115,9 @@ func (p *scan) judgeSeats(l *layout) {
 		}
 	}
 	for _, at := range l.long {
-		i := sort.Search(len(p.marks), func(i int) bool { return p.marks[i].at >= at })
+		i := sort.Search(len(p.marks), func(i int) bool { return int(p.marks[i].at) >= at })
 		if i < len(p.marks) {
-			p.add(p.marks[i].spot, Finding{Rule: "long-paragraph", Gate: p.markGate(p.marks[i]),
+			p.add(p.marks[i].spot(), Finding{Rule: "long-paragraph", Gate: p.markGate(p.marks[i]),
 				Message: fmt.Sprintf("this paragraph is over %d bytes and holds <, [ or ]: put blank lines between its parts", maxPiece)})
 		}
 	}
@@ -141,7 +127,7 @@ func (p *scan) judgeSeats(l *layout) {
 func (p *scan) hidden(m mark, st seat, l *layout) {
 	f := Finding{Rule: "hidden", Gate: p.markGate(m)}
 	if p.full(f.Rule, f.Level) {
-		p.add(m.spot, f)
+		p.add(m.spot(), f)
 		return
 	}
 	what := "this gate"
@@ -175,7 +161,7 @@ func (p *scan) hidden(m mark, st seat, l *layout) {
 	default:
 		f.Message = "GitHub does not show this line: it reads as part of a link definition; put a blank line before it"
 	}
-	p.add(m.spot, f)
+	p.add(m.spot(), f)
 }
 
 // htmlCure names the HTML that swallows a line.
@@ -197,8 +183,8 @@ func (p *scan) htmlCure(st seat, source []byte, from int, what string) string {
 // between is the line that parts an attribute from its gate: the first one
 // behind the gate that starts at column 1.
 func (p *scan) between(m mark) int {
-	line := m.line
-	for at := m.start; at > 0; {
+	line := int(m.line)
+	for at := int(m.start); at > 0; {
 		end := at - 1
 		at = strings.LastIndexByte(p.text[:end], '\n') + 1
 		line--
@@ -209,11 +195,15 @@ func (p *scan) between(m mark) int {
 			return line
 		}
 	}
-	return m.line - 1
+	return int(m.line) - 1
 }
 
 // judgeTags reports gates inside elements that fold or drop what they hold.
 func (p *scan) judgeTags(tags []tag) {
+	if len(tags) == 0 {
+		return
+	}
+	names := append(strings.Fields(swallowers), "details")
 	sort.SliceStable(tags, func(i, j int) bool { return tags[i].at < tags[j].at })
 	depth := map[string]int{}
 	opened := map[string]int{}
@@ -222,7 +212,7 @@ func (p *scan) judgeTags(tags []tag) {
 		if m.kind == fencedLine {
 			continue
 		}
-		for next < len(tags) && tags[next].at < m.at {
+		for next < len(tags) && tags[next].at < int(m.at) {
 			t := tags[next]
 			next++
 			if !t.open {
@@ -233,7 +223,7 @@ func (p *scan) judgeTags(tags []tag) {
 				opened[t.name] = t.at
 			}
 		}
-		for _, name := range append(strings.Fields(swallowers), "details") {
+		for _, name := range names {
 			if depth[name] > 0 && (m.kind != attributeLine) {
 				p.insideTag(m, tag{name: name, at: opened[name]})
 			}
@@ -247,59 +237,51 @@ func (p *scan) insideTag(m mark, t tag) {
 	}
 	line := 1 + strings.Count(p.text[:t.at], "\n")
 	if t.swallowing() {
-		p.add(m.spot, Finding{Rule: "hidden", Gate: p.markGate(m),
+		p.add(m.spot(), Finding{Rule: "hidden", Gate: p.markGate(m),
 			Message: fmt.Sprintf("the <%s> on line %d is still open here, and a page may show nothing inside it; close it before the list", t.name, line)})
 		return
 	}
-	p.add(m.spot, Finding{Rule: "details", Level: Warning, Gate: p.markGate(m),
+	p.add(m.spot(), Finding{Rule: "details", Level: Warning, Gate: p.markGate(m),
 		Message: fmt.Sprintf("this is inside the <details> on line %d, which GitHub folds away", line)})
+}
+
+// report turns a remark about the inline structure into a finding.
+func (p *scan) report(r remark) {
+	m := p.marks[r.mark]
+	switch r.kind {
+	case hiddenKey:
+		p.add(m.spot(), Finding{Rule: "hidden", Gate: p.markGate(m),
+			Message: "the page does not show this line as it is written: HTML, a link or an image around it takes it away"})
+	case shownKey:
+		where := m.spot()
+		if !p.full("shown-attribute", Error) {
+			where = p.spotAt(r.at)
+		}
+		p.add(where, Finding{Rule: "shown-attribute", Gate: p.markGate(m),
+			Message: fmt.Sprintf("the page shows %s here, which is not an attribute as it is written", r.text)})
+	case coveredText:
+		p.covered(m, r)
+	}
 }
 
 const dangerous = "$`;|&>("
 
-// judgeText checks that keys and values of one paragraph are visible text, and
-// that nothing else is shown as one.
-func (p *scan) judgeText(t *inkText) {
-	first, last := t.source[0], t.sourceAt(len(t.buf)-1)
-	i := sort.Search(len(p.marks), func(i int) bool { return p.marks[i].at >= first })
-	keys := map[int]bool{}
-	for ; i < len(p.marks) && p.marks[i].at <= last; i++ {
-		m := p.marks[i]
-		at := t.bufAt(m.at)
-		if m.kind == fencedLine || at < 0 {
-			continue
-		}
-		keys[at] = true
-		end := min(at+m.end-m.at, len(t.buf))
-		key := at + max(strings.IndexByte(p.text[m.at:m.end], ':')+1, 1)
-		for j := at; j < key; j++ {
-			if t.ink[j] != seen && t.ink[j] != code {
-				p.add(m.spot, Finding{Rule: "hidden", Gate: p.markGate(m),
-					Message: "the page does not show this line as it is written: HTML, a link or an image around it takes it away"})
-				end = key // its value goes without saying
-				break
-			}
-		}
-		for _, c := range t.coveredIn(key, end) {
-			p.coveredText(m, t, c)
-		}
-	}
-	p.shownKeys(t, keys)
-}
-
 var bareTag = regexp.MustCompile(`^</?[A-Za-z][A-Za-z0-9-]*\s*/?>$`)
 
-// coveredText reports a stretch of a definition that the page does not show.
-func (p *scan) coveredText(m mark, t *inkText, c covered) {
-	if m.key == Evidence {
+// covered reports a stretch of a definition that the page does not show.
+func (p *scan) covered(m mark, r remark) {
+	key := Key("")
+	if m.key >= 0 {
+		key = allKeys[m.key]
+	}
+	if key == Evidence {
 		return
 	}
-	strict := m.key == Check || m.key == CWD
-	inner := c.text
-	level := Warning
-	switch c.ink {
+	strict := key == Check || key == CWD
+	inner := r.text
+	switch r.ink {
 	case tagInk:
-		if m.key == "" && bareTag.MatchString(inner) {
+		if key == "" && bareTag.MatchString(inner) {
 			return // Vec<u8> in an outcome
 		}
 		inner = strings.TrimSuffix(strings.TrimPrefix(inner, "<"), ">")
@@ -314,76 +296,19 @@ func (p *scan) coveredText(m mark, t *inkText, c covered) {
 			inner = ""
 		}
 	}
+	f := Finding{Rule: "hidden-text", Level: Warning, Gate: p.markGate(m), Message: "the page does not show " + quote(r.text)}
+	if r.ink == seen {
+		f.Message = "the page shows " + quote(r.text) + " as another character"
+	}
 	if strings.ContainsAny(inner, dangerous) {
-		level = Error
-	}
-	s := m.spot
-	s.at = t.sourceAt(c.start)
-	f := Finding{Rule: "hidden-text", Level: level, Gate: p.markGate(m), Message: "the page does not show " + quote(c.text)}
-	if c.ink == seen {
-		f.Message = "the page shows " + quote(c.text) + " as another character"
-	}
-	if level == Error {
+		f.Level = Error
 		f.Message += ", and a shell would act on it"
 	}
-	if s.at < s.start || s.at > s.end {
-		s.at = m.at
+	s := m.spot()
+	if r.at >= s.start && r.at <= s.end {
+		s.at = r.at
 	}
 	p.add(s, f)
-}
-
-// shownKeys reports text that the page shows as an attribute at the start of a
-// line and that is none here.
-func (p *scan) shownKeys(t *inkText, keys map[int]bool) {
-	at := 0
-	for at < len(t.buf) {
-		start, shown, next := t.visualLine(at)
-		at = next
-		key, _, ok := strings.Cut(strings.TrimLeft(shown, " \t*_`-"), ":")
-		i := keyIndex(strings.ToUpper(trim(key)))
-		if !ok || i < 0 || keys[start] || allKeys[i] == Evidence || trim(key) != string(allKeys[i]) {
-			continue
-		}
-		off := t.sourceAt(start)
-		j := sort.Search(len(p.marks), func(i int) bool { return p.marks[i].start > off }) - 1
-		if j < 0 {
-			continue
-		}
-		where := p.marks[j].spot
-		if !p.full("shown-attribute", Error) {
-			where = p.spotAt(off)
-		}
-		p.add(where, Finding{Rule: "shown-attribute", Gate: p.markGate(p.marks[j]),
-			Message: fmt.Sprintf("the page shows %s here, which is not an attribute as it is written", allKeys[i])})
-	}
-}
-
-// visualLine returns the text that the page shows from an offset of buf to the
-// next line break it shows, and where its first character stands.
-func (t *inkText) visualLine(at int) (start int, shown string, next int) {
-	var b strings.Builder
-	start = at
-	for i := at; i < len(t.buf); i++ {
-		switch {
-		case t.buf[i] == '\n' && t.ink[i] != tagInk && t.ink[i] != imageInk:
-			return start, html.UnescapeString(b.String()), i + 1
-		case t.ink[i] == tagInk && i > at && t.breakAt(i):
-			return start, html.UnescapeString(b.String()), i + 1
-		case t.ink[i] == seen || t.ink[i] == code:
-			if strings.TrimLeft(b.String(), " \t") == "" {
-				start = i
-			}
-			if b.Len() < 200 {
-				b.WriteByte(t.buf[i])
-			}
-		}
-	}
-	return start, html.UnescapeString(b.String()), len(t.buf)
-}
-
-func (t *inkText) breakAt(i int) bool {
-	j := sort.SearchInts(t.breaks, i)
-	return j < len(t.breaks) && t.breaks[j] == i
 }
 
 // spotAt finds the line of an offset.

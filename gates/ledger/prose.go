@@ -346,7 +346,7 @@ func (p *scan) continuation(s spot, raw, body string, after afterAttribute) {
 			return
 		}
 		after.first = s.line
-		p.continued = p.continued || after.key == Expect
+		p.open.continued = p.open.continued || after.key == Expect
 	} else {
 		after.found.Message = fmt.Sprintf("%s is one line; lines %d–%d are not part of it", after.key, after.first, s.line)
 	}

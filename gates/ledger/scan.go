@@ -24,7 +24,7 @@ type Parser struct {
 }
 
 // lineKind is how a line counts, which decides what its characters may be.
-type lineKind int
+type lineKind uint8
 
 const (
 	proseLine lineKind = iota
@@ -37,32 +37,39 @@ const (
 
 // mark is a line that counts, for the comparison with the page.
 type mark struct {
-	spot // at: the byte that must be visible, the box or the key
-	kind lineKind
-	gate int // index of the gate, -1 for OWNS and ABANDON
-	key  Key
-	lost bool // it stands below a look-alike gate, which is an error already
+	start, end, line, at int32 // a spot; at is the byte that must be visible, the box or the key
+	gate                 int32 // index of the gate, -1 for OWNS and ABANDON
+	kind                 lineKind
+	key                  int8 // index into allKeys, -1 for none
+	lost                 bool // it stands below a look-alike gate, which is an error already
 }
 
-// place is where a gate's editable bytes are.
+func newMark(s spot, kind lineKind, gate, key int) mark {
+	return mark{start: int32(s.start), end: int32(s.end), line: int32(s.line), at: int32(s.at), gate: int32(gate), kind: kind, key: int8(key)}
+}
+
+func (m mark) spot() spot {
+	return spot{start: int(m.start), end: int(m.end), line: int(m.line), at: int(m.at)}
+}
+
+// place is where a gate's editable bytes are, as offsets.
 type place struct {
-	box                       int // offset of the blank or x between the brackets
-	evidence, evidenceEnd     int // after the colon, and the end of the line; 0 when missing
-	insert                    int // offset of the line after the gate's contiguous attributes
-	indent                    string
-	lastContiguous, firstAttr int // line number; index into the attribute arena
-	seen                      uint16
-	keys                      [numKeys]spot0
+	box                   int32 // the blank or x between the brackets
+	evidence, evidenceEnd int32 // behind the colon, and the end of the line; 0 when missing
+	insert                int32 // the line behind the gate's contiguous attributes
+	indent                string
 }
 
-// spot0 is the part of a spot that is kept per attribute.
-type spot0 struct{ start, end, line, at int32 }
-
-func (s spot) small() spot0 {
-	return spot0{int32(s.start), int32(s.end), int32(s.line), int32(s.at)}
+// openGate is what is known of the gate that is being read.
+type openGate struct {
+	seen       uint16        // bits by key index
+	keys       [numKeys]spot // of the attributes seen
+	head       spot          // the gate line
+	contiguous int           // line number up to which there are only attributes
+	attrs      []Attribute
+	dollar     bool // it holds a dollar sign
+	continued  bool // its EXPECT seems to go on over a second line
 }
-
-func (s spot0) spot() spot { return spot{int(s.start), int(s.end), int(s.line), int(s.at)} }
 
 // scan is one reading of a ledger, line by line.
 type scan struct {
@@ -74,11 +81,12 @@ type scan struct {
 	fence    fence
 	marks    []mark
 	places   []place
-	attrs    []Attribute
+	needs    map[int]spot   // the NEEDS lines, by gate index
 	ids      map[string]int // id to gate index
 	abandons []abandon
 
-	cur    int  // the open gate, -1 when there is none
+	cur    int // index of the open gate, -1 when there is none
+	open   openGate
 	closed spot // what closed the last gate; line 0 when nothing did
 	orphan bool // an orphan was reported since closed
 	head   spot // the last heading
@@ -93,19 +101,21 @@ type scan struct {
 	lateOwns  []lateOwns
 	tooMany   bool
 	guards    guards
-	dollar    bool // the open gate holds a dollar sign
-	continued bool // its EXPECT seems to go on over a second line
-	end       int  // line number of the last line that is not blank
+	end       int // line number of the last line that is not blank
 }
 
 func newScan(p Parser, d *Document, text string) *scan {
 	gates := min(strings.Count(text, "\n- [")+1, MaxGates)
+	d.Gates = make([]Gate, 0, gates)
 	return &scan{
 		Parser:    p,
 		collector: collector{text: text, folds: map[string]*fold{}},
 		doc:       d,
 		cur:       -1,
 		ids:       make(map[string]int, gates),
+		needs:     map[int]spot{},
+		places:    make([]place, 0, gates),
+		marks:     make([]mark, 0, 4*gates),
 	}
 }
 
@@ -225,7 +235,7 @@ func (p *scan) fenced(s spot, raw string) {
 		return
 	}
 	s.at += blankPrefix(raw)
-	p.marks = append(p.marks, mark{spot: s, kind: fencedLine, gate: -1})
+	p.marks = append(p.marks, newMark(s, fencedLine, -1, -1))
 }
 
 // countsAnyway reports a line that would count outside a fence.
@@ -264,16 +274,6 @@ func (p *scan) finish() {
 			Rule:    "no-gates",
 			Message: "there is no gate here; a gate is a line such as `- [ ] G1: what is promised`",
 		})
-	}
-	for i := range p.doc.Gates {
-		from := p.places[i].firstAttr
-		to := len(p.attrs)
-		if i+1 < len(p.places) {
-			to = p.places[i+1].firstAttr
-		}
-		if to > from {
-			p.doc.Gates[i].Attributes = p.attrs[from:to:to]
-		}
 	}
 	p.finishNeeds()
 	p.finishFixes()
