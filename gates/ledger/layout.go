@@ -50,19 +50,20 @@ type span struct{ start, stop int32 }
 // layout is the page as blocks, and where each mark is on it. It reads marks
 // and source and changes neither.
 type layout struct {
-	ctx     context.Context
-	source  []byte
-	marks   []mark
-	seats   []seat
-	pieces  []piece
-	spans   []span
-	ink     inkText // of the piece that is being looked at
-	remarks []remark
-	long    []int // offsets of pieces that are too long to look into
-	tags    []tag
-	pc      parser.Context
-	cursor  int
-	count   int
+	ctx       context.Context
+	source    []byte
+	marks     []mark
+	seats     []seat
+	pieces    []piece
+	spans     []span
+	ink       inkText // of the piece that is being looked at
+	remarks   []remark
+	long      []int // offsets of pieces that are too long to look into
+	footnotes bool  // there is a footnote definition
+	tags      []tag
+	pc        parser.Context
+	cursor    int
+	count     int
 }
 
 // maxPiece is the longest paragraph whose inline structure is parsed, in bytes.
