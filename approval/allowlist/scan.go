@@ -14,6 +14,7 @@ type sketch struct {
 	gates    []string   // ledger and gate as canonical JSON strings, one after the other
 	evidence bool
 	root     bool
+	issued   string // issuedAt, "" if its line is not found
 }
 
 // In the canonical form these texts stand only where they mean what they say,
@@ -28,11 +29,15 @@ var (
 	rootStart     = []byte("\n  \"root\": {")
 	replacesStart = []byte("\n  \"replaces\": [\n")
 	digestStart   = []byte("\n    \"sha256:")
+	issuedStart   = []byte("\n  \"issuedAt\": \"")
 )
 
 // skim makes a sketch. scratch is reused from call to call.
 func skim(data []byte, scratch *[]byte) sketch {
 	s := sketch{evidence: bytes.Contains(data, evidenceStart), root: bytes.Contains(data, rootStart)}
+	if _, after, ok := bytes.Cut(data, issuedStart); ok && len(after) > len(timeLayout) {
+		s.issued = string(after[:len(timeLayout)])
+	}
 	rest := data
 	for {
 		start := bytes.Index(rest, objectStart)

@@ -48,8 +48,7 @@ func (f Fault) String() string {
 	return names[f]
 }
 
-// Says is the fault as a clause for people, about the signature s: "key expired on
-// 2026-10-01"; "" for Counts.
+// says is the fault as a clause for people: "key expired on 2026-10-01"; "" for Counts.
 func (f Fault) says(s Signer, key string) string {
 	switch f {
 	case Counts:
@@ -78,9 +77,8 @@ func (f Fault) says(s Signer, key string) string {
 
 // Verify checks one signature file over a statement's bytes: exact armor, the
 // namespace, the algorithms, then the key, which alone says who signed, its
-// validity at now, and the signature itself. The error of the second result is
-// the Fault; the first is complete either way. Whatever Counts here,
-// `ssh-keygen -Y verify` accepts.
+// validity at now, and the signature itself. The first result says the same as the
+// second, in approval's terms. Whatever Counts here, `ssh-keygen -Y verify` accepts.
 func Verify(armored, statement []byte, signers Signers, now time.Time) (approval.Signature, Fault) {
 	var out approval.Signature
 	raw, ok := unarmor(armored)
