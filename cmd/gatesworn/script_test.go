@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes the test binary serve as gatesworn in scripts, slot helpers included.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == slotCommand {
+		main()
+	}
+	testscript.Main(m, map[string]func(){"gatesworn": main})
+}
+
+// TestScripts runs every command, flag and exit status as a user would.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
+			e.Setenv("GIT_CONFIG_GLOBAL", e.WorkDir+"/gitconfig")
+			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			e.Setenv("NO_COLOR", "")
+			for _, dir := range []string{"/home", "/state"} {
+				if err := os.Mkdir(e.WorkDir+dir, 0o700); err != nil {
+					return err
+				}
+			}
+			return os.WriteFile(e.WorkDir+"/gitconfig", []byte("[user]\n\tname = T\n\temail = t@example.org\n[init]\n\tdefaultBranch = main\n"), 0o600)
+		},
+		Condition: func(cond string) (bool, error) {
+			_, err := exec.LookPath(cond)
+			return err == nil, nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status": exitStatus,
+		},
+	})
+}
+
+// exitStatus runs a command and compares its exit status: status 2 gatesworn check
+func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("exit status %s, want %s", got, args[0])
+	}
+}
