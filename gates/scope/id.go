@@ -13,6 +13,9 @@ const (
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
+// lineBreaks are what a line of status.log must not hold.
+var lineBreaks = regexp.MustCompile(`[\r\n]+`)
+
 // IDError says that a scope, leaf or wave has an invalid name.
 type IDError struct {
 	What string // scope, leaf or wave
