@@ -106,6 +106,9 @@ func digestAll(t Tree, matched map[string]Entry) ([]BoundFile, error) {
 	for _, path := range sorted(matched) {
 		e := matched[path]
 		if e.Mode == ModeSubmodule {
+			if e.OID == "" {
+				return nil, fmt.Errorf("submodule %q, which INPUTS binds, is not checked out at a commit", path)
+			}
 			files = append(files, BoundFile{Path: path, Mode: e.Mode, SHA256: hexDigest([]byte(e.OID))})
 			continue
 		}

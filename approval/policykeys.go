@@ -9,6 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/gatesworn/gatesworn/gates/ledger"
 )
 
 // value is one value of the file; at is its key, for values that are nothing.
@@ -60,7 +62,6 @@ var (
 	shellPath  = regexp.MustCompile(`^/[A-Za-z0-9._+/-]{1,299}$`)
 	decimal    = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
 	days       = regexp.MustCompile(`^[1-9][0-9]{0,3}d$`)
-	envWord    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 	branchName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/@+-]{0,254}$`)
 )
 
@@ -213,8 +214,8 @@ func branch(s string) error {
 }
 
 func envName(s string) error {
-	if !envWord.MatchString(s) {
-		return fmt.Errorf("%q is not a variable name", s)
+	if reason, ok := ledger.EnvNameAllowed(s); !ok {
+		return fmt.Errorf("%q cannot be passed on: %s", s, reason)
 	}
 	return nil
 }

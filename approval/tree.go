@@ -11,7 +11,7 @@ import (
 type Entry struct {
 	Path string // slash separated, relative to the top
 	Mode string // 100644, 100755, 120000 or 160000
-	OID  string // lower-case hex object id; "" in a work tree
+	OID  string // lower-case hex object id; "" for a file of a work tree
 }
 
 // Tree is a commit's tree, or a work tree's listing.

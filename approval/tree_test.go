@@ -269,20 +269,29 @@ func TestUnchanged(t *testing.T) {
 		}, "dir/b.sh, which INPUTS binds"},
 		{"a hard link", func(r string) error { return os.Link(r+"/a.sh", r+"/second") }, "a.sh, which INPUTS binds"},
 		{"a folder", func(r string) error { return errors.Join(os.Remove(r+"/a.sh"), os.Mkdir(r+"/a.sh", 0o755)) }, "a.sh, which"},
-		{"another commit", func(r string) error { return os.WriteFile(r+"/.git/modules/m/HEAD", []byte("cd\n"), 0o644) }, "submodule m is at another commit"},
-		{"no HEAD", func(r string) error { return os.Remove(r + "/.git/modules/m/HEAD") }, "submodule m"},
-		{"not checked out", func(r string) error { return os.Remove(r + "/m/.git") }, "not checked out"},
-		{"a .git that says nothing", func(r string) error { return os.WriteFile(r+"/m/.git", []byte("x"), 0o644) }, "says nothing"},
+		{"another commit", func(r string) error {
+			return os.WriteFile(r+"/m/.git/refs/heads/x", []byte(strings.Repeat("cd", 20)+"\n"), 0o644)
+		}, "submodule m is at another commit"},
+		{"no HEAD", func(r string) error { return os.Remove(r + "/m/.git/HEAD") }, "submodule m"},
+		{"not checked out", func(r string) error { return os.RemoveAll(r + "/m/.git") }, "not checked out"},
+		{"a bare repository in its place", func(r string) error {
+			return errors.Join(os.Rename(r+"/m/.git", r+"/n"), os.RemoveAll(r+"/m"), os.Rename(r+"/n", r+"/m"))
+		}, "not checked out"},
+		{"a .git file that says nothing", func(r string) error {
+			return errors.Join(os.RemoveAll(r+"/m/.git"), os.WriteFile(r+"/m/.git", []byte("x"), 0o644))
+		}, "submodule m"},
 		{"a .git link", func(r string) error {
-			return errors.Join(os.Remove(r+"/m/.git"), os.Symlink("../.git/modules/m", r+"/m/.git"))
+			return errors.Join(os.Rename(r+"/m/.git", r+"/n"), os.Symlink("../n", r+"/m/.git"))
 		}, "submodule m"},
 	}
 	for _, s := range steps {
 		root := t.TempDir()
 		write(t, root, "a.sh", "a")
 		write(t, root, "dir/b.sh", "b")
-		write(t, root, "m/.git", "gitdir: ../.git/modules/m\n")
-		write(t, root, ".git/modules/m/HEAD", head+"\n")
+		write(t, root, "m/.git/HEAD", "ref: refs/heads/x\n")
+		write(t, root, "m/.git/refs/heads/x", head+"\n")
+		write(t, root, "m/.git/config", "[core]\n\trepositoryformatversion = 0\n")
+		write(t, root, "m/.git/objects/info/x", "")
 		if err := os.Chmod(filepath.Join(root, "dir/b.sh"), 0o755); err != nil {
 			t.Fatal(err)
 		}

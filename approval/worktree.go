@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
-	"strings"
 
+	"github.com/gatesworn/gatesworn/internal/gitobj"
 	"github.com/gatesworn/gatesworn/internal/safefile"
 )
 
@@ -20,7 +20,7 @@ type WorkTree struct {
 	entries []Entry
 }
 
-// NewWorkTree lists the paths, slash separated and relative to root, as they
+// NewWorkTree lists the paths, slash separated and relative to the absolute root, as they
 // stand on disk now. The caller says which: what git tracks or does not ignore,
 // or ListFolder outside git. Paths that are gone are left out; folders, which
 // stand for submodules in git's list, count as such.
@@ -34,7 +34,12 @@ func NewWorkTree(root string, paths []string) (*WorkTree, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look at %q: %w", p, err)
 		}
-		w.entries = append(w.entries, Entry{Path: p, Mode: gitMode(info.Mode())})
+		e := Entry{Path: p, Mode: gitMode(info.Mode())}
+		if e.Mode == ModeSubmodule {
+			// Without a commit the entry has no id, and Bind refuses to bind it.
+			e.OID, _ = checkedOut(root, p)
+		}
+		w.entries = append(w.entries, e)
 	}
 	sort.Slice(w.entries, func(i, j int) bool { return w.entries[i].Path < w.entries[j].Path })
 	return w, nil
@@ -92,7 +97,7 @@ func (w *WorkTree) Blob(e Entry) ([]byte, error) {
 	return f.Data, err
 }
 
-// Unchanged compares the bound files with the work tree at root and returns an
+// Unchanged compares the bound files with the work tree at the absolute root and returns an
 // error naming the first that differs in content or in being executable, is
 // gone, or is reached through a link. It is called right before a process starts
 // and again after it ended. Where the platform has no executable bit (Windows)
@@ -119,33 +124,32 @@ func Unchanged(root string, inputs []BoundFile) error {
 	return nil
 }
 
-// sameCommit reads the commit that a submodule has checked out, which is a
-// detached HEAD, without asking git. What is in the submodule's files is not
-// compared: INPUTS of a submodule binds its commit.
 func sameCommit(root string, b BoundFile) error {
-	folder := filepath.Join(root, filepath.FromSlash(b.Path))
-	gitDir := filepath.Join(folder, ".git")
-	if info, err := os.Lstat(gitDir); err != nil {
-		return fmt.Errorf("submodule %s, which INPUTS binds, is not checked out", b.Path)
-	} else if !info.IsDir() {
-		f, err := safefile.Read(gitDir, 4096)
-		if err != nil {
-			return fmt.Errorf("submodule %s: %w", b.Path, err)
-		}
-		to, ok := strings.CutPrefix(strings.TrimSpace(string(f.Data)), "gitdir: ")
-		if !ok {
-			return fmt.Errorf("submodule %s: its .git file says nothing", b.Path)
-		}
-		if gitDir = filepath.FromSlash(to); !filepath.IsAbs(gitDir) {
-			gitDir = filepath.Join(folder, gitDir)
-		}
-	}
-	head, err := safefile.Read(filepath.Join(gitDir, "HEAD"), 4096)
+	commit, err := checkedOut(root, b.Path)
 	if err != nil {
-		return fmt.Errorf("submodule %s: %w", b.Path, err)
+		return err
 	}
-	if hexDigest([]byte(strings.TrimSpace(string(head.Data)))) != b.SHA256 {
+	if hexDigest([]byte(commit)) != b.SHA256 {
 		return fmt.Errorf("submodule %s is at another commit than was approved", b.Path)
 	}
 	return nil
+}
+
+// checkedOut reads the commit that a submodule has checked out, without starting
+// git. What is in the submodule's files is not looked at: INPUTS of a submodule
+// binds its commit.
+func checkedOut(root, path string) (string, error) {
+	repo, err := gitobj.Open(filepath.Join(root, filepath.FromSlash(path)))
+	if err != nil {
+		return "", fmt.Errorf("submodule %s is not checked out: %w", path, err)
+	}
+	defer func() { _ = repo.Close() }()
+	if repo.Top() == "" {
+		return "", fmt.Errorf("submodule %s is not checked out", path)
+	}
+	head, err := repo.Head()
+	if err != nil {
+		return "", fmt.Errorf("submodule %s: %w", path, err)
+	}
+	return head.OID.String(), nil
 }
