@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -89,14 +90,15 @@ func (t Tree) Claim(ctx context.Context, scope, leaf string, globs []string) (Le
 	rel := path.Join(baseDir, locksDir, leaseName(scope, leaf))
 	mine := Lease{Scope: scope, Leaf: leaf, Globs: globs, PID: os.Getpid(), File: rel}
 	// What is leased now is refused now; only a claim that may succeed takes the lock.
-	if err := t.free(mine); err != nil {
+	seen, err := t.free(mine, nil)
+	if err != nil {
 		return Lease{}, err
 	}
-	err := t.locked(ctx, registry, func() error {
+	err = t.locked(ctx, registry, func() error {
 		if err := t.sweep(); err != nil {
 			return err
 		}
-		if err := t.free(mine); err != nil {
+		if _, err := t.free(mine, seen); err != nil {
 			return err
 		}
 		data, err := jsontext.Text(leaseRecord{scope, leaf, globs, mine.PID})
@@ -112,35 +114,37 @@ func (t Tree) Claim(ctx context.Context, scope, leaf string, globs []string) (Le
 	return mine, nil
 }
 
-// free returns nil if nothing stands between a claim and the leases there are.
-func (t Tree) free(mine Lease) error {
-	theirs, err := t.Leases()
+// free returns an error if something stands between a claim and the leases there
+// are, and else the leases. Those seen before are not read again.
+func (t Tree) free(mine Lease, seen []found) ([]found, error) {
+	theirs, err := t.scan(seen)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if conflicts := against(mine, theirs); len(conflicts) > 0 {
-		return &ConflictError{Conflicts: conflicts}
+		return nil, &ConflictError{Conflicts: conflicts}
 	}
-	return nil
+	return theirs, nil
 }
 
 // against lists what stands between a claim and the leases there are.
-func against(mine Lease, theirs []Lease) []Conflict {
-	var found []Conflict
-	for _, l := range theirs {
+func against(mine Lease, theirs []found) []Conflict {
+	var all []Conflict
+	for _, f := range theirs {
+		l := f.lease
 		if l.Scope == mine.Scope && l.Leaf == mine.Leaf || l.File == mine.File {
-			found = append(found, Conflict{Scope: mine.Scope, Leaf: mine.Leaf})
+			all = append(all, Conflict{Scope: mine.Scope, Leaf: mine.Leaf})
 			continue
 		}
 		for _, m := range mine.Globs {
 			for _, g := range l.Globs {
 				if Overlap(m, g) {
-					found = append(found, Conflict{Mine: m, Theirs: g, Scope: l.Scope, Leaf: l.Leaf})
+					all = append(all, Conflict{Mine: m, Theirs: g, Scope: l.Scope, Leaf: l.Leaf})
 				}
 			}
 		}
 	}
-	return found
+	return all
 }
 
 // Overlap reports whether two path globs may match the same file: they are
@@ -171,7 +175,7 @@ func (t Tree) Release(ctx context.Context, scope, leaf string) ([]Lease, error) 
 		if err := t.sweep(); err != nil {
 			return err
 		}
-		all, err := t.Leases()
+		all, err := t.scan(nil, only(scope, leaf)...)
 		if err != nil {
 			return err
 		}
@@ -180,25 +184,67 @@ func (t Tree) Release(ctx context.Context, scope, leaf string) ([]Lease, error) 
 			return err
 		}
 		defer dir.Close()
-		for _, l := range all {
-			name := path.Base(l.File)
-			mine := l.Scope == scope && (leaf == "" || l.Leaf == leaf)
-			if !mine && (leaf == "" || name != leaseName(scope, leaf)) {
+		for _, f := range all {
+			// A leaf's own record is released even if it is invalid: the name is its.
+			if f.lease.Scope != scope && leaf == "" {
 				continue
 			}
-			if err := dir.Remove(name); err != nil {
+			if err := dir.Remove(path.Base(f.lease.File)); err != nil {
 				return fmt.Errorf("cannot release lease: %w", err)
 			}
-			released = append(released, l)
+			released = append(released, f.lease)
 		}
 		return nil
 	})
 	return released, err
 }
 
+// only names the one record of a leaf; every record may be a scope's.
+func only(scope, leaf string) []string {
+	if leaf == "" {
+		return nil
+	}
+	return []string{leaseName(scope, leaf)}
+}
+
 // Leases lists all leases, sorted by scope and leaf. A record that cannot be read,
 // or is not named by its owner, is listed as Invalid.
 func (t Tree) Leases() ([]Lease, error) {
+	found, err := t.scan(nil)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{}
+	var all []Lease
+	for _, f := range found {
+		l := f.lease
+		if _, known := gone[l.Scope]; !known && l.Invalid == "" {
+			gone[l.Scope] = realDir(t.Root, path.Join(baseDir, l.Scope)) != nil
+		}
+		l.Gone = gone[l.Scope]
+		all = append(all, l)
+	}
+	sort.Slice(all, func(i, j int) bool {
+		return all[i].Scope < all[j].Scope || all[i].Scope == all[j].Scope && all[i].Leaf < all[j].Leaf
+	})
+	return all, nil
+}
+
+// found is a lease and the file it was read from.
+type found struct {
+	lease Lease
+	info  fs.FileInfo
+}
+
+// same reports whether a file is the one that was read. Records are written once
+// and never changed in place.
+func (f found) same(info fs.FileInfo) bool {
+	return os.SameFile(f.info, info) && f.info.Size() == info.Size() && f.info.ModTime().Equal(info.ModTime())
+}
+
+// scan reads the lease records, or only those named, in the order of their names.
+// Valid ones among seen are not read again if their file is the same.
+func (t Tree) scan(seen []found, only ...string) ([]found, error) {
 	if err := realDir(t.Root, path.Join(baseDir, locksDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -209,32 +255,36 @@ func (t Tree) Leases() ([]Lease, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list leases: %w", err)
 	}
-	gone := map[string]bool{}
-	var all []Lease
+	before := map[string]found{}
+	for _, f := range seen {
+		before[path.Base(f.lease.File)] = f
+	}
+	var all []found
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".lease") {
+		if !strings.HasSuffix(e.Name(), ".lease") || len(only) > 0 && !slices.Contains(only, e.Name()) {
 			continue
 		}
-		l, err := readLease(locks, e.Name())
+		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // released meanwhile
 		}
 		if err != nil {
+			return nil, fmt.Errorf("cannot list leases: %w", err)
+		}
+		if f, ok := before[e.Name()]; ok && f.lease.Invalid == "" && f.same(info) {
+			all = append(all, f)
+			continue
+		}
+		l, err := readLease(locks, e.Name())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
 			l = Lease{Scope: "(invalid)", Leaf: e.Name(), Globs: []string{"**"}, Invalid: err.Error()}
 		}
-		l.File = path.Join(baseDir, locksDir, e.Name())
-		if info, err := e.Info(); err == nil {
-			l.Since = info.ModTime()
-		}
-		if _, known := gone[l.Scope]; !known && l.Invalid == "" {
-			gone[l.Scope] = realDir(t.Root, path.Join(baseDir, l.Scope)) != nil
-		}
-		l.Gone = gone[l.Scope]
-		all = append(all, l)
+		l.File, l.Since = path.Join(baseDir, locksDir, e.Name()), info.ModTime()
+		all = append(all, found{l, info})
 	}
-	sort.Slice(all, func(i, j int) bool {
-		return all[i].Scope < all[j].Scope || all[i].Scope == all[j].Scope && all[i].Leaf < all[j].Leaf
-	})
 	return all, nil
 }
 
