@@ -58,33 +58,6 @@ func (p *scan) ambiguousLines() bool {
 	return false
 }
 
-// pageSource is the text as the Markdown parser gets it, at the same offsets:
-// carriage returns and the byte order mark blanked, and a tab behind a tag's
-// name too, which goldmark does not take for a blank there and GitHub does.
-// It is data itself where there is nothing to change.
-func pageSource(data []byte) []byte {
-	mark := bytes.HasPrefix(data, []byte(byteOrderMark))
-	if !mark && bytes.IndexByte(data, '\r') < 0 && (bytes.IndexByte(data, '<') < 0 || bytes.IndexByte(data, '\t') < 0) {
-		return data
-	}
-	src := bytes.ReplaceAll(data, []byte("\r"), []byte(" "))
-	if mark {
-		copy(src, "\n\n\n")
-	}
-	tag := false
-	for i, c := range src {
-		switch {
-		case c == '\n':
-			tag = false
-		case c == '<':
-			tag = true
-		case c == '\t' && tag:
-			src[i] = ' '
-		}
-	}
-	return src
-}
-
 // judgeSeats reports the marks that are not shown where they should be.
 func (p *scan) judgeSeats(l *layout) {
 	gate := -1 // index into marks of the gate above
@@ -134,7 +107,7 @@ func (p *scan) hidden(m mark, st seat, l *layout) {
 	if m.kind != gateLine {
 		what, _, _ = strings.Cut(p.text[m.at:m.end], ":")
 	}
-	from := 1 + bytes.Count(l.source[:st.from], []byte("\n"))
+	from := 1 + strings.Count(p.text[:st.from], "\n")
 	raw := p.text[m.start:m.end]
 	switch st.as {
 	case asCode:
