@@ -107,7 +107,7 @@ func (s *session) recorders() error {
 		}
 		abs := src.Abs
 		w := ledgerfile.NewWriter(ledgerfile.Config{
-			Path: abs, Doc: src.Doc, Now: s.app.now, After: s.app.after,
+			Root: s.work.Top, Path: src.Path, Doc: src.Doc, Now: s.app.now, After: s.app.after,
 			Lock: func(ctx context.Context) (func() error, error) { return s.lock(ctx, locks, abs) },
 		})
 		src.Recorder = w

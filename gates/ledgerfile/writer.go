@@ -40,7 +40,8 @@ var ErrInvalid = errors.New("the ledger is no longer valid")
 
 // Config says which file to write and how.
 type Config struct {
-	Path string           // absolute
+	Root string           // absolute; no component of Path beneath it may be a link
+	Path string           // slash separated, relative to Root
 	Doc  *ledger.Document // as read before the run
 	// Lock takes every lock that guards the file and returns what releases them.
 	Lock  func(ctx context.Context) (release func() error, err error)
@@ -168,7 +169,7 @@ func (w *Writer) update(batch []pending, fates []gates.Recorded) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	file, err := safefile.Read(w.cfg.Path, MaxSize)
+	file, err := safefile.ReadBeneath(w.cfg.Root, w.cfg.Path, MaxSize)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (w *Writer) update(batch []pending, fates []gates.Recorded) (err error) {
 	if len(next.Bytes()) > MaxSize {
 		return ErrSize
 	}
-	if err := safefile.Replace(w.cfg.Path, next.Bytes(), file.Mode); err != nil {
+	if err := safefile.ReplaceBeneath(w.cfg.Root, w.cfg.Path, next.Bytes(), file.Mode); err != nil {
 		return err
 	}
 	w.seen = next
