@@ -102,7 +102,7 @@ func (s *session) recorders() error {
 		if src.Standing {
 			continue
 		}
-		if size := len(src.Doc.Bytes()) + bytesPerResult*len(src.Doc.Gates); size > ledgerfile.MaxSize {
+		if size := len(src.Doc.Bytes()) + bytesPerResult*len(src.Doc.Gates); size > ledger.MaxSize {
 			s.app.warn("%s may pass 8 MiB with all results; they would not be written", src.Path)
 		}
 		abs := src.Abs

@@ -23,17 +23,13 @@ import (
 	"github.com/gatesworn/gatesworn/internal/safefile"
 )
 
-// Limits of a ledger and of the pace of writes: at least minPause between two
+// Limits of the pace of writes: at least minPause between two
 // writes, or nine times what the last one cost up to maxPause, so that writing
 // takes about a tenth of the time of a run.
 const (
-	MaxSize  = 8 << 20
 	minPause = 100 * time.Millisecond
 	maxPause = time.Second
 )
-
-// ErrSize is returned for a write that would make the ledger larger than MaxSize; it is not made.
-var ErrSize = errors.New("the ledger would pass 8 MiB")
 
 // ErrInvalid is returned when the ledger on disk stopped being a valid one.
 var ErrInvalid = errors.New("the ledger is no longer valid")
@@ -169,7 +165,7 @@ func (w *Writer) update(batch []pending, fates []gates.Recorded) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	file, err := safefile.ReadBeneath(w.cfg.Root, w.cfg.Path, MaxSize)
+	file, err := safefile.ReadBeneath(w.cfg.Root, w.cfg.Path, ledger.MaxSize)
 	if err != nil {
 		return err
 	}
@@ -187,9 +183,6 @@ func (w *Writer) update(batch []pending, fates []gates.Recorded) (err error) {
 	next, err := w.seen.Apply(edits)
 	if err != nil {
 		return err
-	}
-	if len(next.Bytes()) > MaxSize {
-		return ErrSize
 	}
 	if err := safefile.ReplaceBeneath(w.cfg.Root, w.cfg.Path, next.Bytes(), file.Mode); err != nil {
 		return err

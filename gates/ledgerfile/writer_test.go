@@ -220,8 +220,8 @@ func TestTroubleLeavesTheFileAlone(t *testing.T) {
 			f.cfg.Lock = func(context.Context) (func() error, error) { return nil, safefile.ErrHeld }
 		}, safefile.ErrHeld},
 		"too large": {func(t *testing.T, f *file) {
-			write(t, f.path, text(1)+strings.Repeat("prose of a line\n", ledgerfile.MaxSize/16-4))
-		}, ledgerfile.ErrSize},
+			write(t, f.path, text(1)+strings.Repeat("prose of a line\n", ledger.MaxSize/16-4))
+		}, ledger.ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
