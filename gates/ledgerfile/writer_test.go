@@ -220,7 +220,7 @@ func TestTroubleLeavesTheFileAlone(t *testing.T) {
 			f.cfg.Lock = func(context.Context) (func() error, error) { return nil, safefile.ErrHeld }
 		}, safefile.ErrHeld},
 		"too large": {func(t *testing.T, f *file) {
-			write(t, f.path, text(1)+strings.Repeat("prose of a line\n", ledger.MaxSize/16-4))
+			write(t, f.path, full(text(1)))
 		}, ledger.ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -241,6 +241,13 @@ func TestTroubleLeavesTheFileAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// full pads a ledger with prose until not one more evidence line fits.
+func full(s string) string {
+	line := "\n" + strings.Repeat("prose ", 170)
+	s += strings.Repeat(line, (ledger.MaxSize-len(s))/len(line))
+	return s + "\n" + strings.Repeat("p", ledger.MaxSize-len(s)-10)
 }
 
 func write(t *testing.T, path, content string) {
