@@ -8,7 +8,7 @@ import (
 
 func BenchmarkEngineStart(b *testing.B) {
 	for b.Loop() {
-		m, err := newMachine()
+		m, err := newMachine(Limit)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -33,6 +33,7 @@ var (
 // it, then keeps up to GOMAXPROCS machines and runs as many matches at a time.
 // It is safe for concurrent use. The zero Engine refuses every pattern.
 type Engine struct {
+	limit time.Duration // of one match: Limit, more in tests about anything else
 	slots chan struct{} // one for each machine in use
 
 	mu     sync.Mutex
@@ -43,8 +44,11 @@ type Engine struct {
 }
 
 // New returns an Engine. Its machines live outside Go's heap: Close it.
-func New() *Engine {
+func New() *Engine { return newEngine(Limit) }
+
+func newEngine(limit time.Duration) *Engine {
 	return &Engine{
+		limit: limit,
 		slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		known: make(map[string]error),
 	}
@@ -149,7 +153,7 @@ func (e *Engine) take() (*machine, error) {
 		return m, nil
 	}
 	e.mu.Unlock()
-	return newMachine()
+	return newMachine(e.limit)
 }
 
 // put keeps a machine for the next match, unless it was stopped in the middle
@@ -182,7 +186,7 @@ type machine struct {
 	fn quickjs.Value // program's function
 }
 
-func newMachine() (m *machine, err error) {
+func newMachine(limit time.Duration) (m *machine, err error) {
 	vm, err := quickjs.NewVM()
 	if err != nil {
 		return nil, fmt.Errorf("the pattern engine cannot start: %v", err)
@@ -190,7 +194,7 @@ func newMachine() (m *machine, err error) {
 	vm.SetMemoryLimit(memoryLimit)
 	fn, err := vm.EvalValue(program, quickjs.EvalGlobal)
 	if err == nil {
-		err = vm.SetEvalTimeout(Limit)
+		err = vm.SetEvalTimeout(limit)
 	}
 	if err != nil {
 		_ = vm.Close()

@@ -7,10 +7,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"pgregory.net/rapid"
 )
+
+// patient is the limit where a test is not about it: a loaded machine, or the
+// race detector, takes ten times as long.
+const patient = time.Minute
 
 func TestParse(t *testing.T) {
 	t.Parallel()
@@ -67,7 +72,7 @@ func TestReferenceAnswers(t *testing.T) {
 	}
 	// Syntax that newer engines know: accepting it is fine.
 	newer := map[string]bool{"(?i:A)": true, "(?<a>x)|(?<a>y)": true}
-	e := New()
+	e := newEngine(patient)
 	defer e.Close()
 	for _, c := range cases {
 		value := Expectation{Pattern: true, Text: c.Source, Flags: c.Flags}.String()
@@ -117,7 +122,7 @@ func TestValidateRefuses(t *testing.T) {
 
 func TestValidateAccepts(t *testing.T) {
 	t.Parallel()
-	e := New()
+	e := newEngine(patient)
 	defer e.Close()
 	for _, value := range []string{
 		"", "plain", "/", "(", "//", "/^/", "/a/dgimsuy", "/a/dgimsvy", "/é😀|$^./u", "/]}/",
@@ -136,7 +141,7 @@ func TestValidateAccepts(t *testing.T) {
 // TestPlainPatternsAreValid asks the engine about what Validate answers alone.
 func TestPlainPatternsAreValid(t *testing.T) {
 	t.Parallel()
-	e := New()
+	e := newEngine(patient)
 	defer e.Close()
 	rapid.Check(t, func(t *rapid.T) {
 		x := Expectation{
@@ -195,7 +200,7 @@ func TestSubstringsAndPlainPatternsStartNoEngine(t *testing.T) {
 
 func TestMatchText(t *testing.T) {
 	t.Parallel()
-	e := New()
+	e := newEngine(patient)
 	defer e.Close()
 	big := strings.Repeat("abcdefghij klmno\n", 1<<20/17)
 	for _, c := range []struct {
@@ -239,7 +244,7 @@ func TestMatchText(t *testing.T) {
 // n times [^] matches exactly the texts of at least n units.
 func TestUTF16(t *testing.T) {
 	t.Parallel()
-	e := New()
+	e := newEngine(patient)
 	defer e.Close()
 	rapid.Check(t, func(t *rapid.T) {
 		output := rapid.StringN(0, 20, -1).Draw(t, "output")
@@ -309,7 +314,7 @@ func TestZeroAndClosedEngineRefuse(t *testing.T) {
 
 func TestEngineIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
-	e := New()
+	e := newEngine(patient)
 	var group sync.WaitGroup
 	for i := range 16 {
 		group.Go(func() {
@@ -334,7 +339,7 @@ func TestEngineIsSafeForConcurrentUse(t *testing.T) {
 
 func TestValidationHasABudget(t *testing.T) {
 	t.Parallel()
-	e := New()
+	e := newEngine(patient)
 	defer e.Close()
 	if err := e.Validate("/a+/"); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package expect
 import (
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -17,14 +18,17 @@ type generator struct {
 }
 
 func newGenerator(seed uint64) *generator {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), last: 'a'}
+	return &generator{Rand: rand.New(rand.NewPCG(seed, 0)), folds: folds(), last: 'a'}
+}
+
+var folds = sync.OnceValue(func() (all []rune) {
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
 		if unicode.SimpleFold(r) != r {
-			g.folds = append(g.folds, r)
+			all = append(all, r)
 		}
 	}
-	return g
-}
+	return all
+})
 
 // alphabet is small so that matches are common; it holds case pairs with
 // surprising folds, an astral character and every line terminator.

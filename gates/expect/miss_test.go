@@ -11,7 +11,7 @@ import (
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	e := New()
+	e := newEngine(patient)
 	defer e.Close()
 	long := strings.Repeat("x", 90)
 	for _, c := range []struct{ value, output, want string }{
