@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -14,7 +16,6 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 
 	"github.com/gatesworn/gatesworn/approval/allowlist"
-	"github.com/gatesworn/gatesworn/internal/safefile"
 )
 
 // MaxKeyFile is the largest public key file read, in bytes.
@@ -146,22 +147,53 @@ func (c *collector) git(p Places) {
 	}
 }
 
-// readKey finds the public half of a key file: the file itself, or file.pub. The
-// returned name is the private file if both are there.
+// readKey finds the public half of a key file: the file itself, or file.pub, or
+// what a private key in OpenSSH's format says of itself. The returned name is the
+// private file unless only the public one was named.
 func readKey(name string) (ssh.PublicKey, string, error) {
 	private, isPublic := strings.CutSuffix(name, ".pub")
-	f, err := safefile.Read(private+".pub", MaxKeyFile)
+	data, err := readFile(private + ".pub")
+	if errors.Is(err, fs.ErrNotExist) && !isPublic {
+		return publicOf(private)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("read key %q: %w", name, err)
 	}
-	pub, err := parseLine(string(f.Data))
+	pub, err := parseLine(string(data))
 	if err != nil {
 		return nil, "", fmt.Errorf("read key %q: %w", name, err)
 	}
-	if isPublic {
-		return pub, name, nil
+	return pub, name, nil
+}
+
+// publicOf reads the public half out of a private key file; the private half is
+// not kept and stays encrypted if it is.
+func publicOf(name string) (ssh.PublicKey, string, error) {
+	data, err := readFile(name)
+	if err != nil {
+		return nil, "", fmt.Errorf("read key %q: %w", name, err)
 	}
-	return pub, private, nil
+	var locked *ssh.PassphraseMissingError
+	signer, err := ssh.ParsePrivateKey(data)
+	switch {
+	case err == nil:
+		return signer.PublicKey(), name, nil
+	case errors.As(err, &locked) && locked.PublicKey != nil:
+		return locked.PublicKey, name, nil
+	}
+	return nil, "", fmt.Errorf("read key %q: there is no %q, and it is no private key", name, name+".pub")
+}
+
+// readFile reads a file of the user's own, which may well be a link.
+func readFile(name string) ([]byte, error) {
+	fi, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() || fi.Size() > MaxKeyFile {
+		return nil, fmt.Errorf("no regular file of at most %d bytes", MaxKeyFile)
+	}
+	return os.ReadFile(name)
 }
 
 func parseLine(text string) (ssh.PublicKey, error) {
@@ -177,15 +209,14 @@ func agentKeys(ctx context.Context, socket string) []ssh.PublicKey {
 	if socket == "" {
 		return nil
 	}
-	d := net.Dialer{Timeout: 2 * time.Second}
-	conn, err := d.DialContext(ctx, "unix", socket)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return nil
 	}
 	defer conn.Close()
-	if conn.SetDeadline(time.Now().Add(2*time.Second)) != nil {
-		return nil
-	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	list, err := agent.NewClient(conn).List()
 	if err != nil {
 		return nil
