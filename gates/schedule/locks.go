@@ -42,7 +42,10 @@ func newLocks() *locks {
 // find returns the nodes of the patterns, each once.
 func (l *locks) find(patterns []string) []*node {
 	var nodes []*node
-	seen := map[*node]bool{}
+	var seen map[*node]bool
+	if len(patterns) > 1 {
+		seen = map[*node]bool{}
+	}
 	for _, p := range patterns {
 		n := l.paths
 		if isResource(p) {
@@ -52,10 +55,13 @@ func (l *locks) find(patterns []string) []*node {
 				n = n.child(segment)
 			}
 		}
-		if !seen[n] {
-			seen[n] = true
-			nodes = append(nodes, n)
+		if seen[n] {
+			continue
 		}
+		if seen != nil {
+			seen[n] = true
+		}
+		nodes = append(nodes, n)
 	}
 	return nodes
 }

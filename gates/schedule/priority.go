@@ -35,8 +35,11 @@ func expectations(tasks []Task) []int64 {
 // the sum of those that write the same thing and so take turns.
 func (q *Queue) prioritise(expected []int64) {
 	for i := range q.tasks {
-		for _, n := range q.tasks[i].writes {
-			n.writers += expected[i]
+		t := &q.tasks[i]
+		for _, n := range t.writes {
+			if n.parent == nil || !n.parent.isIn(t.writes) { // once along every line
+				n.writers += expected[i]
+			}
 		}
 	}
 	order := q.topological()
@@ -59,11 +62,21 @@ func (t *task) turns(own int64) int64 {
 		longest = max(longest, n.writersAbove())
 	}
 	for _, n := range t.reads {
-		if sum := n.writersAbove(); sum > 0 {
+		if sum := n.writersAbove(); sum > 0 && !n.isIn(t.writes) {
 			longest = max(longest, own+sum)
 		}
 	}
 	return longest
+}
+
+// isIn reports whether the node or one that it lies in is among the nodes.
+func (n *node) isIn(nodes []*node) bool {
+	for ; n != nil; n = n.parent {
+		if slices.Contains(nodes, n) {
+			return true
+		}
+	}
+	return false
 }
 
 func (n *node) writersAbove() int64 {

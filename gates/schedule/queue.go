@@ -20,6 +20,7 @@ type Queue struct {
 	ready   heap
 	slots   int
 	running int
+	looked  int // candidates that Next took in hand, a measure of cost
 }
 
 type status int
@@ -51,24 +52,26 @@ type task struct {
 func New(tasks []Task, slots int) *Queue {
 	q := &Queue{tasks: make([]task, len(tasks)), slots: slots}
 	l := newLocks()
+	bound := false // by needs or conflicts
 	for i, in := range tasks {
 		t := &q.tasks[i]
 		t.needs = in.Needs
 		t.reads, t.writes = l.find(in.Reads), l.find(in.Writes)
+		bound = bound || len(t.needs)+len(t.writes) > 0
 		for _, need := range in.Needs {
-			t.open++
 			if need >= 0 && need < len(tasks) {
 				q.tasks[need].dependents = append(q.tasks[need].dependents, i)
 			}
 		}
 	}
+	q.restart()
 	if slots > 1 {
-		q.prioritise(expectations(tasks))
-	}
-	for i := range q.tasks {
-		if q.tasks[i].open == 0 {
-			q.enqueue(i)
+		expected := expectations(tasks)
+		q.prioritise(expected)
+		if bound {
+			q.improve(expected)
 		}
+		q.restart()
 	}
 	return q
 }
@@ -78,6 +81,7 @@ func New(tasks []Task, slots int) *Queue {
 func (q *Queue) Next() (int, bool) {
 	for q.running < q.slots && len(q.ready) > 0 {
 		c := q.ready.pop()
+		q.looked++
 		from := c.from
 		if from != nil {
 			from.offered, c.from = false, nil
