@@ -216,6 +216,9 @@ func strong(key ssh.PublicKey) error {
 
 // options reads name="value" pairs, separated by commas, each at most once.
 func (s *Signer) options(text string) error {
+	if strings.HasPrefix(text, "ssh-") || strings.HasPrefix(text, "sk-") || strings.HasPrefix(text, "ecdsa-") {
+		return fmt.Errorf("key type %.80q is not accepted", text)
+	}
 	seen := map[string]bool{}
 	for pair := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(pair, "=")

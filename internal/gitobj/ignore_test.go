@@ -122,7 +122,7 @@ func TestPatternsAgreeWithGit(t *testing.T) {
 	r := newRepo(t, "sha1")
 	rnd := rand.New(rand.NewPCG(7, 7))
 	asked, hits := 0, 0
-	for range 60 {
+	for range 25 {
 		var ignore, attrs strings.Builder
 		for i := range 8 {
 			p := randomPattern(rnd)
