@@ -8,7 +8,11 @@
 // It imports gates/ledger and internal/*; gates, approval, lint and scope import it.
 package evidence
 
-import "github.com/gatesworn/gatesworn/gates/ledger"
+import (
+	"strings"
+
+	"github.com/gatesworn/gatesworn/gates/ledger"
+)
 
 // Limits, in UTF-16 units and bytes.
 const (
@@ -25,6 +29,19 @@ const (
 	Met
 	Abandoned
 )
+
+// String gives the word used in messages.
+func (c Claim) String() string {
+	switch c {
+	case Stale:
+		return "stale"
+	case Met:
+		return "met"
+	case Abandoned:
+		return "abandoned"
+	}
+	return "unmet"
+}
 
 // Worth explains a claim: why it is stale, or that its line is of an older kind.
 type Worth struct {
@@ -45,27 +62,75 @@ const (
 	Automatic        // a manual gate that carries an automatic line
 )
 
-// DefinitionDigest is unlazy's digest of a runnable gate: lower-case hex, "" for a manual gate.
-func DefinitionDigest(g ledger.Gate) string { return "" }
-
-// AttributesDigest covers NEEDS, INPUTS, TIMEOUT, ENV (10-fine-print), "" when none is present.
-func AttributesDigest(g ledger.Gate) string { return "" }
-
-// Canonical joins the streams as the expectation sees them. ok is false beyond MaxOutput.
-func Canonical(stdout, stderr []byte) (text string, ok bool) { return "", false }
-
-// Run is what an evidence line records of a passed run.
-type Run struct {
-	Output string // canonical
-	Shell  string // absolute path
-	Dir    string // absolute path
-	Path   string // value of PATH
-	Tree   string // HEAD^{tree} when clean, else ""
+// String says the reason for people, "" for None.
+func (r Reason) String() string {
+	switch r {
+	case Pending:
+		return "no evidence yet"
+	case Unbound:
+		return "older, unbound evidence"
+	case Other:
+		return "evidence bound to another definition"
+	case Malformed:
+		return "evidence that is not well formed"
+	case Automatic:
+		return "automatic evidence on a gate without a command"
+	}
+	return ""
 }
 
-// Format renders the value of an EVIDENCE line for a gate that passed. The
-// error is for a shell path over 300 characters.
-func Format(g ledger.Gate, r Run) (string, error) { return "", nil }
-
 // Judge says what the gate's box and evidence are worth.
-func Judge(g ledger.Gate) Worth { return Worth{} }
+//
+// A gate that is abandoned is that, ticked or not; one whose box is empty is
+// unmet. A ticked gate with a command is met by a bound line and stale by
+// anything else. A ticked manual gate is met by any words but pending; an
+// automatic line names a command that it does not have.
+func Judge(g ledger.Gate) Worth {
+	switch {
+	case g.Abandoned != "":
+		return Worth{Claim: Abandoned}
+	case !g.Ticked:
+		return Worth{Claim: Unmet}
+	case !g.Runnable():
+		return judgeManual(g)
+	}
+	line, reason := read(g.Evidence)
+	switch {
+	case reason != None:
+		return Worth{Claim: Stale, Reason: reason}
+	case line.Definition != DefinitionDigest(g), line.Attributes != AttributesDigest(g):
+		return Worth{Claim: Stale, Reason: Other, Tree: line.Tree}
+	}
+	return Worth{Claim: Met, Tree: line.Tree}
+}
+
+func judgeManual(g ledger.Gate) Worth {
+	switch {
+	case pending(g.Evidence):
+		return Worth{Claim: Unmet, Reason: Pending}
+	case automatic(g.Evidence), older(g.Evidence):
+		return Worth{Claim: Stale, Reason: Automatic}
+	}
+	return Worth{Claim: Met}
+}
+
+// read parses the evidence of a ticked gate that has a command, or says why it
+// binds nothing.
+func read(value string) (Line, Reason) {
+	switch {
+	case pending(value):
+		return Line{}, Pending
+	case !automatic(value):
+		return Line{}, Unbound
+	}
+	line, err := ParseLine(value)
+	if err != nil {
+		return Line{}, Malformed
+	}
+	return line, None
+}
+
+// The rules by which unlazy 2.1 tells kinds of evidence apart.
+func pending(value string) bool   { return value == "" || strings.EqualFold(value, "pending") }
+func automatic(value string) bool { return strings.HasPrefix(value, "automatic-evidence=") }
+func older(value string) bool     { return strings.HasPrefix(value, "exit=0; shell=") }
