@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -96,7 +97,7 @@ func (c *collector) findings() []Finding {
 	var all []*noted
 	for _, key := range c.order {
 		k := c.folds[key]
-		slices.SortStableFunc(k.kept, func(a, b *noted) int { return a.at - b.at })
+		slices.SortStableFunc(k.kept, inOrder)
 		if k.more < foldAt-1 {
 			all = append(all, k.kept...)
 			continue
@@ -105,7 +106,7 @@ func (c *collector) findings() []Finding {
 		first.Message += k.suffix()
 		all = append(all, first)
 	}
-	slices.SortStableFunc(all, func(a, b *noted) int { return a.at - b.at })
+	slices.SortStableFunc(all, inOrder)
 	out := make([]Finding, len(all))
 	for i, n := range all {
 		out[i] = n.Finding
@@ -115,6 +116,9 @@ func (c *collector) findings() []Finding {
 	}
 	return out
 }
+
+// inOrder sorts by position, findings about the whole file first.
+func inOrder(a, b *noted) int { return cmp.Or(a.Line-b.Line, a.at-b.at) }
 
 func (k *fold) suffix() string {
 	named := make([]string, 0, foldNamed+1)

@@ -106,6 +106,9 @@ func (t *inkText) paint(node ast.Node, as ink) {
 		switch n := n.(type) {
 		case *ast.Text:
 			t.fill(n.Segment.Start, n.Segment.Stop, as)
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				t.lineBreak(n.Segment.Stop, as)
+			}
 		case *ast.CodeSpan:
 			t.paint(n, max(as, code))
 		case *ast.AutoLink:
@@ -120,6 +123,14 @@ func (t *inkText) paint(node ast.Node, as ink) {
 		default:
 			t.paint(n, as)
 		}
+	}
+}
+
+// lineBreak marks a line break that the page knows: it is not inside a tag, a
+// comment or a link's destination.
+func (t *inkText) lineBreak(at int, as ink) {
+	if i := bytes.IndexByte(t.buf[at:], '\n'); i >= 0 {
+		t.fill(at+i, at+i+1, as)
 	}
 }
 

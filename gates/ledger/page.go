@@ -225,6 +225,9 @@ func (p *scan) report(r remark) {
 	case hiddenKey:
 		p.add(m.spot(), Finding{Rule: "hidden", Gate: p.markGate(m),
 			Message: "the page does not show this line as it is written: HTML, a link or an image around it takes it away"})
+	case goesOn:
+		p.add(m.spot(), Finding{Rule: "goes-on", Gate: p.markGate(m),
+			Message: "a tag, comment or link that begins on this line goes on below it, and hides what stands there; end it on this line"})
 	case shownKey:
 		where := m.spot()
 		if !p.full("shown-attribute", Error) {

@@ -22,6 +22,7 @@ const (
 	hiddenKey   remarkKind = iota // a key that the page does not show as it is written
 	coveredText                   // a part of a value that it does not show
 	shownKey                      // a key it shows where there is none
+	goesOn                        // a tag or link that ends on a later line
 )
 
 // judge checks that keys and values of one paragraph are visible text, and that
@@ -40,6 +41,9 @@ func (l *layout) judge(t *inkText) {
 		if t.hides(at, key) {
 			l.remarks = append(l.remarks, remark{kind: hiddenKey, mark: i, at: int(m.at)})
 			continue // its value goes without saying
+		}
+		if nl := bytes.IndexByte(t.buf[at:], '\n'); nl >= 0 && at+nl+1 < len(t.buf) && t.hides(at+nl, at+nl+1) {
+			l.remarks = append(l.remarks, remark{kind: goesOn, mark: i, at: int(m.at)})
 		}
 		for _, c := range t.coveredIn(key, end) {
 			l.remarks = append(l.remarks, remark{kind: coveredText, mark: i, at: t.sourceAt(c.start), text: c.text, ink: c.ink})
@@ -88,7 +92,7 @@ func (t *inkText) visualLine(at int) (start int, shown string, next int) {
 	start = at
 	for i := at; i < len(t.buf); i++ {
 		switch {
-		case t.buf[i] == '\n' && t.ink[i] != tagInk && t.ink[i] != imageInk:
+		case t.buf[i] == '\n' && !t.hides(i, i+1):
 			return start, html.UnescapeString(b.String()), i + 1
 		case t.ink[i] == tagInk && i > at && t.breakAt(i):
 			return start, html.UnescapeString(b.String()), i + 1
