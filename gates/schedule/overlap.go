@@ -31,11 +31,14 @@ func isResource(pattern string) bool { return strings.HasPrefix(pattern, "@") }
 // the tree ("..") is not compared: it overlaps.
 func literal(pattern string) []string {
 	var segments []string
+	wild := false
 	for s := range strings.SplitSeq(pattern, "/") {
 		switch {
 		case s == "" || s == ".":
-		case s == ".." || strings.ContainsAny(s, wildcards):
-			return segments
+		case s == "..":
+			return nil
+		case wild || strings.ContainsAny(s, wildcards):
+			wild = true // only ".." still matters
 		default:
 			segments = append(segments, s)
 		}

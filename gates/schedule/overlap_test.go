@@ -18,7 +18,7 @@ func TestOverlap(t *testing.T) {
 		{"a/b", "a/c", false}, {"a", "a/b", true}, {"a/", "a", true}, {"./a//b", "a/b", true}, {"ab", "a", false},
 		{"src/**", "src/x/y", true}, {"src/**", "docs/**", false}, {"src/*/a", "src/b/c", true},
 		{"*", "x/y", true}, {"**", "anything", true}, {"a*", "b*", true}, {"a*", "b", true}, {"a?c/x", "abd/y", true}, {"a[0]", "b", true}, {"{a,b}/x", "c", true},
-		{`a\*`, "b", true}, {"", "a", true}, {".", "a", true}, {"..", "a", true}, {"a/../b", "b", true}, {"a/../b", "c", false},
+		{`a\*`, "b", true}, {"", "a", true}, {".", "a", true}, {"..", "a", true}, {"a/../b", "b", true}, {"a/../b", "c", true}, {"a/*/../../b", "c", true}, {"a/..b", "c", false},
 		{"@db", "@db", true}, {"@db", "@db2", false}, {"@db", "@DB", false}, {"@db", "@db/x", false}, {"@db", "**", false}, {"@db", "db", false},
 	}
 	for _, tt := range tests {

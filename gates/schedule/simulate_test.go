@@ -60,6 +60,19 @@ func conflict(a, b Task) bool {
 	return touch(a.Writes, b.Writes) || touch(a.Writes, b.Reads) || touch(b.Writes, a.Reads)
 }
 
+// clashes is conflict for every pair.
+func clashes(tasks []Task) [][]bool {
+	clash := make([][]bool, len(tasks))
+	for i := range tasks {
+		clash[i] = make([]bool, len(tasks))
+		for j := range i {
+			clash[i][j] = conflict(tasks[i], tasks[j])
+			clash[j][i] = clash[i][j]
+		}
+	}
+	return clash
+}
+
 // wrong checks a simulation against the rules, independently of the queue.
 func wrong(tasks []Task, slots int, fails map[int]bool, spans []span, blocked []Blocked) error {
 	ran := map[int]span{}
@@ -90,11 +103,12 @@ func wrong(tasks []Task, slots int, fails map[int]bool, spans []span, blocked []
 			return fmt.Errorf("%d: ran %v, blocked %v by %d, first unmet need %d", i, started, isBlocked, need, firstUnmet)
 		}
 	}
+	clash := clashes(tasks)
 	for i, a := range spans {
 		together := 0
 		for j, b := range spans {
 			if b.start <= a.start && a.start < b.end {
-				if together++; i != j && a.end > a.start && conflict(tasks[a.task], tasks[b.task]) {
+				if together++; i != j && a.end > a.start && clash[a.task][b.task] {
 					return fmt.Errorf("%d and %d overlap", a.task, b.task)
 				}
 			}
@@ -137,11 +151,12 @@ func turns(tasks []Task, took []int64) int64 {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took[b], took[a]) })
+	clash := clashes(tasks)
 	var longest int64
 	for _, first := range order {
 		group, sum := []int{first}, took[first]
 		for _, i := range order {
-			if i != first && !slices.ContainsFunc(group, func(j int) bool { return !conflict(tasks[i], tasks[j]) }) {
+			if i != first && !slices.ContainsFunc(group, func(j int) bool { return !clash[i][j] }) {
 				group, sum = append(group, i), sum+took[i]
 			}
 		}
@@ -155,13 +170,7 @@ func turns(tasks []Task, took []int64) int64 {
 // of these is optimal.
 func best(tasks []Task, slots int, took []int64) int64 {
 	n := len(tasks)
-	clash := make([][]bool, n)
-	for i := range tasks {
-		clash[i] = make([]bool, n)
-		for j := range tasks {
-			clash[i][j] = i != j && conflict(tasks[i], tasks[j])
-		}
-	}
+	clash := clashes(tasks)
 	bestSoFar := int64(1) << 62
 	bound := lowerBound(tasks, slots, took)
 	var placed []span
