@@ -8,6 +8,10 @@
 // no sandbox and no proof that a command measures its outcome. It executes
 // nothing.
 //
+// What it judges comes in as values: trees (Tree), statements and who signed them
+// (Statement), root files (TrustRoot), local records (Local). A mode, root, policy,
+// comparison or guard that was never filled in refuses.
+//
 // It imports gates/ledger and internal/*. approval/store holds the records of
 // one user on one machine, approval/allowlist the statements a repository signs,
 // approval/signing makes signatures.
