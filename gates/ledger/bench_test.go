@@ -2,10 +2,12 @@ package ledger_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatesworn/gatesworn/gates/ledger"
 	"github.com/yuin/goldmark"
@@ -34,7 +36,7 @@ func BenchmarkParse(b *testing.B) {
 			b.Run(fmt.Sprintf("gates=%d/inline=%v", n, extra != ""), func(b *testing.B) {
 				b.SetBytes(int64(len(data)))
 				for b.Loop() {
-					if d := ledger.Parse("GATES.md", data); len(d.Gates) != n || !d.OK() {
+					if d := (ledger.Parser{}).Parse(b.Context(), "GATES.md", data); len(d.Gates) != n || !d.OK() {
 						b.Fatal(d.Findings)
 					}
 				}
@@ -92,5 +94,26 @@ func reportPeak(b *testing.B) {
 				b.ReportMetric(float64(kb)/1024, "peak-MiB")
 			}
 		}
+	}
+}
+
+// BenchmarkGrowth reports how much longer eight times the gates take, the best
+// of five each.
+func BenchmarkGrowth(b *testing.B) {
+	best := func(n int) time.Duration {
+		data := generated(n, "")
+		least := time.Duration(math.MaxInt64)
+		for range 5 {
+			start := time.Now()
+			if d := (ledger.Parser{}).Parse(b.Context(), "GATES.md", data); !d.OK() {
+				b.Fatal(d.Findings)
+			}
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	for b.Loop() {
+		small := best(10_000)
+		b.ReportMetric(float64(best(80_000))/float64(small), "x-for-8x")
 	}
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -18,6 +19,7 @@ func (p *scan) characters(s spot, raw string, kind lineKind, part string) {
 		keep = joiner
 	}
 	reported := false
+	defer p.scripts(s, raw, kind, part)
 	for i, r := range raw {
 		s.at = s.start + i
 		switch {
@@ -43,6 +45,37 @@ func (p *scan) characters(s spot, raw string, kind lineKind, part string) {
 		case unseen(r) && !keep(r):
 			reported = true
 			p.unreadable(s, kind, part, "unseen-character", fmt.Sprintf("%U cannot be seen; remove it", r), []string{stripUnseen(raw, keep)})
+		}
+	}
+}
+
+// scripts warns of letters in a command that may be read as others, or in
+// another order: right-to-left letters reorder what stands around them without
+// any control character, and a Cyrillic letter inside a Latin word names another
+// program.
+func (p *scan) scripts(s spot, raw string, kind lineKind, part string) {
+	if kind != attributeLine || part != string(Check) && part != string(CWD) {
+		return
+	}
+	var latinWord, foreign bool
+	for i, r := range raw {
+		s.at = s.start + i
+		switch {
+		case unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Samaritan, unicode.Mandaic):
+			p.add(s, Finding{Rule: "right-to-left", Level: Warning, Gate: p.openID(),
+				Message: part + " holds right-to-left letters; a page may show it in another order, so read the raw text"})
+			return
+		case r < 0x80 && r >= 'A' && alnum(byte(r)):
+			latinWord = true
+		case unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Lisu):
+			foreign = true
+		case !unicode.IsLetter(r):
+			latinWord, foreign = false, false
+		}
+		if latinWord && foreign {
+			p.add(s, Finding{Rule: "mixed-scripts", Level: Warning, Gate: p.openID(),
+				Message: part + " mixes scripts in one word, which may read as another word"})
+			return
 		}
 	}
 }

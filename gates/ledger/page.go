@@ -137,6 +137,9 @@ func (p *scan) hidden(m mark, st seat, l *layout) {
 	p.add(m.spot(), f)
 }
 
+// untilClosed are the HTML blocks that no blank line ends (CommonMark 4.6, 1 to 5).
+var untilClosed = regexp.MustCompile(`(?i)^<(?:script|pre|style|textarea|[!?])`)
+
 // htmlCure names the HTML that swallows a line.
 func (p *scan) htmlCure(st seat, source []byte, from int, what string) string {
 	line, _, _ := bytes.Cut(source[st.from:], []byte("\n"))
@@ -147,7 +150,9 @@ func (p *scan) htmlCure(st seat, source []byte, from int, what string) string {
 		return fmt.Sprintf("%s is inside HTML; put a blank line before the list", what)
 	}
 	cure := "put a blank line before the list"
-	if what != "this gate" {
+	if untilClosed.Match(bytes.TrimSpace(line)) {
+		cure = "close it before the list"
+	} else if what != "this gate" {
 		cure = fmt.Sprintf("move %s above it", what)
 	}
 	return fmt.Sprintf("the HTML on line %d, %s, swallows %s; %s", from, quote(trim(string(line))), what, cure)
