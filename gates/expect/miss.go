@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
+	"github.com/gatesworn/gatesworn/internal/escape"
 )
 
 // Lengths of what a Miss quotes, in code points.
@@ -89,7 +89,7 @@ func uncoloured(output string) string {
 	if !strings.Contains(output, "\x1b") {
 		return output
 	}
-	return ansi.Strip(output)
+	return escape.StripANSI(output)
 }
 
 // forgotten lists flags that authors miss (reference/real-ledgers: /^15$/ on
