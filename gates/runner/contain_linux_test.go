@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -291,11 +292,8 @@ func TestDedicatedUser(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	// The test binary may lie where that user cannot go; the sweeper runs as that user.
-	self := filepath.Join(dir, "self")
-	if out, err := exec.Command("cp", "/proc/"+strconv.Itoa(os.Getpid())+"/exe", self).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	// /proc/self/exe, as cmd passes it: the sweeper starts as that user.
+	self := "/proc/self/exe"
 	m := mark(702)
 	r := newRunner(t, Config{Jobs: 2, Helper: []string{self, slotCommand}, User: &User{UID: uid, GID: uid}})
 	if r.Containment() != ByUser {
@@ -321,9 +319,12 @@ func TestDedicatedUser(t *testing.T) {
 	if err := stray.Wait(); err == nil || err.Error() != "signal: killed" {
 		t.Errorf("stray: %v", err)
 	}
-	c.Dir = "/root"
+	c.Dir = filepath.Join(dir, "closed")
+	if err := os.Mkdir(c.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	r2 := newRunner(t, Config{Jobs: 1, Helper: []string{self, slotCommand}, User: &User{UID: uid, GID: uid}})
-	if got := r2.Exec(context.Background(), c); !errors.Is(got.Err, ErrDir) && !errors.Is(got.Err, ErrShell) {
-		t.Errorf("in /root: %+v", got)
+	if got := r2.Exec(context.Background(), c); !errors.Is(got.Err, ErrShell) || !errors.Is(got.Err, syscall.EACCES) {
+		t.Errorf("in a folder closed to that user: %+v", got)
 	}
 }

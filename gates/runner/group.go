@@ -13,10 +13,6 @@ import (
 	"github.com/gatesworn/gatesworn/gates"
 )
 
-// drainTime is how long output that a background process may still hold open is
-// read after the shell ended.
-const drainTime = 100 * time.Millisecond
-
 func groupBackend(cfg Config) backend {
 	return backend{
 		containment: ByGroup,
@@ -31,22 +27,17 @@ type group struct{ cfg Config }
 func (g *group) close() {}
 
 func (g *group) run(ctx context.Context, c gates.Command) gates.Result {
-	cmd := exec.Command(c.Shell, "-c", c.Script)
-	cmd.Dir = c.Dir
-	cmd.Env = append([]string{}, c.Env...) // nil would mean this process's
-	cmd.WaitDelay = drainTime
-	cmd.SysProcAttr = ownGroup()
-	out := &sharedCapture{full: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = out.stream(stdout), out.stream(stderr)
-
+	out := &sharedCapture{full: make(chan struct{}), closed: make(chan struct{}, 2)}
 	began := g.cfg.Now()
-	if err := cmd.Start(); err != nil {
-		return notStarted(blameStart(c, err))
+	cmd, err := g.start(c, out)
+	if err != nil {
+		return notStarted(err)
 	}
+	defer out.close()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = cmd.Wait() // ProcessState says how it ended; ErrWaitDelay is a background child
+		_ = cmd.Wait() // ProcessState says how it ended
 	}()
 	timer := time.NewTimer(c.Timeout)
 	defer timer.Stop()
@@ -68,6 +59,10 @@ func (g *group) run(ctx context.Context, c gates.Command) gates.Result {
 		r.Err = ErrSurvived
 		return r
 	}
+	// With the group gone the pipes are at their end, unless a process that left
+	// the group holds one. This also reads what background processes printed while
+	// they were being stopped.
+	out.wait(g.cfg.grace)
 	out.result(&r)
 	if r.End = end; end != gates.Exited {
 		return r
@@ -78,6 +73,34 @@ func (g *group) run(ctx context.Context, c gates.Command) gates.Result {
 	}
 	r.End, r.Code, r.Signal = ending(cmd.ProcessState)
 	return r
+}
+
+// start starts the shell with pipes of our own: os/exec's would have to be read to
+// their end before it says that the shell ended.
+func (g *group) start(c gates.Command, out *sharedCapture) (*exec.Cmd, error) {
+	cmd := exec.Command(c.Shell, "-c", c.Script)
+	cmd.Dir = c.Dir
+	cmd.Env = append([]string{}, c.Env...) // nil would mean this process's
+	cmd.SysProcAttr = ownGroup()
+	var theirs [2]*os.File
+	for i := range theirs {
+		r, w, err := os.Pipe()
+		if err != nil {
+			out.close()
+			return nil, fmt.Errorf("%w %q: %w", ErrShell, c.Shell, err)
+		}
+		defer w.Close()
+		out.pipes[i], theirs[i] = r, w
+	}
+	cmd.Stdout, cmd.Stderr = theirs[stdout], theirs[stderr]
+	if err := cmd.Start(); err != nil {
+		out.close()
+		return nil, blameStart(c, err)
+	}
+	for i := range out.pipes {
+		go out.read(i)
+	}
+	return cmd, nil
 }
 
 // stop ends the group: TERM, and KILL after the grace.
@@ -109,29 +132,54 @@ func blameStart(c gates.Command, err error) error {
 	return fmt.Errorf("%w %q: %w", ErrShell, c.Shell, why)
 }
 
-// sharedCapture is a capture that os/exec's copying goroutines write to.
+// sharedCapture is a capture with a goroutine for each stream.
 type sharedCapture struct {
-	mu   sync.Mutex
-	c    capture
-	full chan struct{} // closed on overflow
+	pipes  [2]*os.File
+	full   chan struct{} // closed on overflow
+	closed chan struct{} // gets one value for each stream that is at its end
+
+	mu sync.Mutex
+	c  capture
 }
 
-type captureStream struct {
-	to     *sharedCapture
-	stream int
-}
-
-func (s *sharedCapture) stream(n int) *captureStream { return &captureStream{s, n} }
-
-// Write never fails: what is over the limit is read and dropped until the check is stopped.
-func (w *captureStream) Write(p []byte) (int, error) {
-	w.to.mu.Lock()
-	defer w.to.mu.Unlock()
-	was := w.to.c.overflow
-	if !w.to.c.add(w.stream, p) && !was {
-		close(w.to.full)
+// read takes a stream to its end. What is over the limit is read and dropped
+// until the check is stopped.
+func (s *sharedCapture) read(stream int) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := s.pipes[stream].Read(buf)
+		s.mu.Lock()
+		was := s.c.overflow
+		if n > 0 && !s.c.add(stream, buf[:n]) && !was {
+			close(s.full)
+		}
+		s.mu.Unlock()
+		if err != nil {
+			s.closed <- struct{}{}
+			return
+		}
 	}
-	return len(p), nil
+}
+
+// wait waits for the end of both streams, at most that long.
+func (s *sharedCapture) wait(limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for range s.pipes {
+		select {
+		case <-s.closed:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+func (s *sharedCapture) close() {
+	for _, p := range s.pipes {
+		if p != nil {
+			p.Close()
+		}
+	}
 }
 
 func (s *sharedCapture) over() bool {

@@ -54,6 +54,8 @@ type Runner struct {
 	backend backend
 	tokens  chan struct{} // one for each slot that is free
 
+	closing sync.Mutex // held by Close, which takes every token
+
 	mu     sync.Mutex
 	idle   []worker // last used last: a helper that is warm is used again
 	closed bool
@@ -135,6 +137,8 @@ func (r *Runner) Exec(ctx context.Context, c gates.Command) gates.Result {
 // Close waits for the checks that run and ends the helpers. To stop the checks,
 // end their contexts first.
 func (r *Runner) Close() {
+	r.closing.Lock()
+	defer r.closing.Unlock()
 	for range cap(r.tokens) {
 		<-r.tokens
 	}

@@ -73,12 +73,13 @@ func (s *slot) run(ctx context.Context, c gates.Command) gates.Result {
 	patience := s.cfg.grace + s.cfg.limit + slack
 	_ = s.conn.SetDeadline(began.Add(c.Timeout + patience))
 	s.seq++
-	seq := s.seq
+	conn, seq := s.conn, s.seq
 	cancelled := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(cancelled)
-		_ = s.conn.SetDeadline(s.cfg.Now().Add(s.cfg.grace + s.cfg.limit + slack/2))
-		_, _ = s.conn.Write(appendCancel(nil, seq)) // a lost helper shows when it is read from
+		// An interrupted run has five seconds: two for the grace, one here, two for sweep.
+		_ = conn.SetDeadline(s.cfg.Now().Add(s.cfg.grace + s.cfg.limit/2))
+		_, _ = conn.Write(appendCancel(nil, seq)) // a lost helper shows when it is read from
 	})
 	r, err := s.exchange(c)
 	if !stop() {
