@@ -257,7 +257,7 @@ func TestNeedsBlock(t *testing.T) {
 		t.Errorf("ran %q", exec.ran)
 	}
 	for id, reason := range map[string]string{
-		"G2": "needs GATES:G1, which is failed", "G3": "needs GATES:G2, which is blocked", "G4": "needs GATES:G5, which is waiting for a person",
+		"G2": "needs GATES:G1, which failed", "G3": "needs GATES:G2, which is blocked", "G4": "needs GATES:G5, which waits for a person",
 	} {
 		if g := find(t, r, id); g.State != gates.Blocked || g.Reason != reason {
 			t.Errorf("%s: %s, %q", id, g.State, g.Reason)

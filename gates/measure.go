@@ -110,7 +110,7 @@ func (p *pool) needMet(it *item) bool {
 // block marks a gate that cannot run because of another one.
 func (p *pool) block(it, need *item) {
 	it.out.State = Blocked
-	it.out.Reason = fmt.Sprintf("needs %s, which is %s", need.out.Name, describe(need.out))
+	it.out.Reason = fmt.Sprintf("needs %s, which %s", need.out.Name, describe(need.out))
 	it.out.Next = "gatesworn check " + need.out.Name + " " + it.out.Name
 	if need.out.State == Unapproved && need.out.Next != "" {
 		it.out.Next = need.out.Next
@@ -119,14 +119,16 @@ func (p *pool) block(it, need *item) {
 
 func describe(g Gate) string {
 	switch g.State {
-	case Failed, Blocked, Abandoned, Removed:
-		return string(g.State)
+	case Failed:
+		return "failed"
+	case Blocked, Abandoned, Removed:
+		return "is " + string(g.State)
 	case Unapproved:
-		return "not approved"
+		return "is not approved"
 	case Manual:
-		return "waiting for a person"
+		return "waits for a person"
 	default:
-		return "not met"
+		return "is not met"
 	}
 }
 

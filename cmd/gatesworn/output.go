@@ -15,6 +15,7 @@ import (
 	"github.com/gatesworn/gatesworn/gates/ledger"
 	"github.com/gatesworn/gatesworn/gates/render"
 	"github.com/gatesworn/gatesworn/ghreport/markdown"
+	"github.com/gatesworn/gatesworn/internal/escape"
 	"github.com/gatesworn/gatesworn/internal/safefile"
 )
 
@@ -40,7 +41,9 @@ func (s *session) conclude(streams streams, report gates.Report, err error) erro
 	if err != nil && !errors.Is(err, gates.ErrInterrupted) {
 		s.app.complain(err)
 	}
-	s.text.Verdict(report, s.footer(report, err))
+	if !s.broken {
+		s.text.Verdict(report, s.footer(report, err))
+	}
 	if w := s.document(streams, report); w != nil {
 		return w
 	}
@@ -108,12 +111,33 @@ func (s *session) findings() bool {
 		if len(src.Doc.Findings) == 0 {
 			continue
 		}
-		var b bytes.Buffer
-		ledger.FormatFindings(&b, src.Path, src.Doc.Findings, 20)
-		_, _ = s.app.err.Write(b.Bytes())
-		bad = bad || !src.Doc.OK()
+		ledger.FormatFindings(s.app.err, src.Path, src.Doc.Findings, maxFindings)
+		if n := countErrors(src.Doc); n > 0 {
+			bad = true
+			fmt.Fprintf(s.app.err, "%s: %d %s, nothing was run\n", escape.Line(src.Path), n, plural(n, "error", "errors"))
+		}
 	}
 	return bad
+}
+
+// maxFindings is how many findings of a ledger check shows; lint shows all (9-surfaces, B8).
+const maxFindings = 20
+
+func countErrors(d *ledger.Document) int {
+	n := 0
+	for _, f := range d.Findings {
+		if f.Level == ledger.Error {
+			n++
+		}
+	}
+	return n
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // document writes the report in the format asked for, atomically when to a file.

@@ -35,6 +35,7 @@ type session struct {
 	engine  *expect.Engine
 	text    *render.Text
 	live    *render.Progress
+	broken  bool // a ledger is malformed: there is no verdict to print
 	closers []func()
 }
 
@@ -77,7 +78,7 @@ func (s *session) local(ctx context.Context) error {
 	case f.reverify.on:
 		s.job.Mode = gates.Reverify
 	}
-	if s.findings() {
+	if s.broken = s.findings(); s.broken {
 		return s.finish(ctx, nil, nil)
 	}
 	s.job.OtherTree = s.work.OtherTree(ctx, s.job.Sources)

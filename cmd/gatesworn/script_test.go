@@ -22,17 +22,16 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("HOME", e.WorkDir+"/home")
-			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
-			e.Setenv("GIT_CONFIG_GLOBAL", e.WorkDir+"/gitconfig")
-			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-			e.Setenv("NO_COLOR", "")
-			for _, dir := range []string{"/home", "/state"} {
-				if err := os.Mkdir(e.WorkDir+dir, 0o700); err != nil {
-					return err
-				}
+			home, err := os.MkdirTemp("", "gatesworn-home-") // approvals lie outside of what is judged
+			if err != nil {
+				return err
 			}
-			return os.WriteFile(e.WorkDir+"/gitconfig", []byte("[user]\n\tname = T\n\temail = t@example.org\n[init]\n\tdefaultBranch = main\n"), 0o600)
+			e.Defer(func() { _ = os.RemoveAll(home) })
+			e.Setenv("HOME", home)
+			e.Setenv("XDG_STATE_HOME", home+"/state")
+			e.Setenv("GIT_CONFIG_GLOBAL", home+"/gitconfig")
+			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			return os.WriteFile(home+"/gitconfig", []byte("[user]\n\tname = T\n\temail = t@example.org\n[init]\n\tdefaultBranch = main\n"), 0o600)
 		},
 		Condition: func(cond string) (bool, error) {
 			_, err := exec.LookPath(cond)

@@ -189,7 +189,7 @@ func (t *Text) command(b *strings.Builder, g gates.Gate) {
 
 // expectation names the blessed way to say that the exit status is enough.
 func expectation(value string) string {
-	if value == "/^/" {
+	if value == gates.ExitStatusOnly {
 		return "EXPECT /^/ (exit status 0 is enough)"
 	}
 	return "EXPECT " + short(value, maxExpect)
