@@ -27,14 +27,30 @@ func openIndex(path string, f Format) (*packIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := newIndex(file, fi.Size(), f)
+	var src io.ReaderAt = file
+	if fi.Size() <= maxIdxInMemory {
+		data, err := io.ReadAll(io.LimitReader(file, maxIdxInMemory))
+		if err != nil {
+			file.Close()
+			return nil, err
+		}
+		src = bytes.NewReader(data)
+	}
+	x, err := newIndex(src, fi.Size(), f)
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if src != file {
+		return x, file.Close()
+	}
 	x.file = file
 	return x, nil
 }
+
+// maxIdxInMemory is the size up to which an index is read at once: about two
+// million objects. A search asks some twenty times.
+const maxIdxInMemory = 64 << 20
 
 func newIndex(src io.ReaderAt, size int64, f Format) (*packIndex, error) {
 	var head [idxHead]byte

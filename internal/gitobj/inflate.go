@@ -1,6 +1,7 @@
 package gitobj
 
 import (
+	"bufio"
 	"bytes"
 	"compress/zlib"
 	"errors"
@@ -10,17 +11,51 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 )
+
+// inflaters keeps zlib readers that were used: making one costs 40 KiB. nil keeps none.
+type inflaters struct{ pool sync.Pool }
+
+type inflater struct {
+	in *bufio.Reader
+	z  io.ReadCloser
+}
+
+func (p *inflaters) get(src io.Reader) (*inflater, error) {
+	var i *inflater
+	if p != nil {
+		i, _ = p.pool.Get().(*inflater)
+	}
+	if i == nil {
+		i = &inflater{in: bufio.NewReaderSize(nil, 4096)}
+	}
+	i.in.Reset(src)
+	var err error
+	if r, ok := i.z.(zlib.Resetter); ok {
+		err = r.Reset(i.in, nil)
+	} else {
+		i.z, err = zlib.NewReader(i.in)
+	}
+	return i, err // one that failed is not put back
+}
+
+func (p *inflaters) put(i *inflater) {
+	i.in.Reset(nil)
+	if p != nil {
+		p.pool.Put(i)
+	}
+}
 
 // inflate reads a zlib stream that must hold exactly size bytes. Memory grows
 // with what is really there, not with what is claimed.
-func inflate(src io.Reader, size int64) ([]byte, error) {
-	z, err := zlib.NewReader(src)
+func (p *inflaters) inflate(src io.Reader, size int64) ([]byte, error) {
+	i, err := p.get(src)
 	if err != nil {
 		return nil, damaged("compressed data", err)
 	}
-	defer z.Close()
-	return readExactly(z, size)
+	defer p.put(i)
+	return readExactly(i.z, size)
 }
 
 func readExactly(z io.Reader, size int64) ([]byte, error) {
@@ -60,24 +95,24 @@ func (s *store) loose(oid OID, max int64) (string, []byte, error) {
 	if err := realDir(dir); err != nil {
 		return "", nil, err
 	}
-	return readLoose(f, max)
+	return s.pool.readLoose(f, max)
 }
 
 // readLoose inflates "kind size\0bytes".
-func readLoose(src io.Reader, max int64) (string, []byte, error) {
-	z, err := zlib.NewReader(src)
+func (p *inflaters) readLoose(src io.Reader, max int64) (string, []byte, error) {
+	i, err := p.get(src)
 	if err != nil {
 		return "", nil, damaged("loose object", err)
 	}
-	defer z.Close()
-	kind, size, err := looseHeader(z)
+	defer p.put(i)
+	kind, size, err := looseHeader(i.z)
 	if err != nil {
 		return "", nil, err
 	}
 	if size > max {
 		return "", nil, fmt.Errorf("%s of %d bytes %w (%d bytes)", kind, size, ErrLimit, max)
 	}
-	data, err := readExactly(z, size)
+	data, err := readExactly(i.z, size)
 	return kind, data, err
 }
 

@@ -1,7 +1,6 @@
 package gitobj
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,10 +8,12 @@ import (
 	"os"
 )
 
-// pack is a pack file with its index. It is used under the store's lock.
+// pack is a pack file with its index. find and open are called under the store's
+// lock; object, after them, needs none.
 type pack struct {
 	base   string // path without ".pack"
 	format Format
+	pool   *inflaters
 
 	idx  *packIndex
 	file *os.File
@@ -114,9 +115,6 @@ type packEntry struct {
 // object reads the object at an offset: the chain of deltas down to a whole
 // object, then up again. A base lies in the same pack, as git demands on disk.
 func (p *pack) object(at, max int64, cache *baseCache) (string, []byte, error) {
-	if err := p.open(); err != nil {
-		return "", nil, err
-	}
 	v, chain, err := p.descend(at, max, cache)
 	if err != nil {
 		return "", nil, err
@@ -169,7 +167,7 @@ func (p *pack) descend(at, max int64, cache *baseCache) (inflated, []link, error
 		if sum += e.size; len(chain) > maxChain || sum > maxChainSum {
 			return inflated{}, nil, fmt.Errorf("chain of deltas %w", ErrLimit)
 		}
-		data, err := inflate(p.reader(e.body), e.size)
+		data, err := p.inflate(e)
 		if err != nil {
 			return inflated{}, nil, err
 		}
@@ -187,9 +185,10 @@ func overMax(kind string, size, max int64) error {
 	return fmt.Errorf("%s of %d bytes %w (%d bytes)", kind, size, ErrLimit, max)
 }
 
-func (p *pack) reader(at int64) *bufio.Reader {
+// inflate reads the compressed bytes of an entry.
+func (p *pack) inflate(e packEntry) ([]byte, error) {
 	end := p.size - int64(p.format)
-	return bufio.NewReaderSize(io.NewSectionReader(p.src, at, max(0, end-at)), 4096)
+	return p.pool.inflate(io.NewSectionReader(p.src, e.body, max(0, end-e.body)), e.size)
 }
 
 // entry reads the header of the entry at an offset.

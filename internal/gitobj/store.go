@@ -14,6 +14,7 @@ import (
 type store struct {
 	dir    string
 	format Format
+	pool   inflaters
 
 	mu     sync.Mutex
 	listed bool
@@ -72,15 +73,18 @@ func (r *Repo) missing(oid OID) error {
 
 var errNoObject = fmt.Errorf("object %w", ErrNotFound)
 
+// read looks in the packs, where most objects are, then among the loose ones, then
+// for new packs: git may have repacked meanwhile.
 func (s *store) read(oid OID, max int64) (string, []byte, error) {
-	kind, data, err := s.loose(oid, max)
-	if !isNotFound(err) {
-		return kind, data, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for range 2 { // again after a new listing: git may have repacked meanwhile
-		kind, data, err = s.packedLocked(oid, max)
+	for range 2 {
+		p, at, err := s.locate(oid)
+		if err == nil {
+			return p.object(at, max, &s.cache)
+		}
+		if !isNotFound(err) {
+			return "", nil, err
+		}
+		kind, data, err := s.loose(oid, max)
 		if !isNotFound(err) {
 			return kind, data, err
 		}
@@ -95,25 +99,43 @@ func (s *store) read(oid OID, max int64) (string, []byte, error) {
 	return "", nil, errNoObject
 }
 
-func (s *store) packedLocked(oid OID, max int64) (string, []byte, error) {
+// locate finds the pack that holds an object, and opens it.
+func (s *store) locate(oid OID) (*pack, int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.listed {
+		if _, err := s.listLocked(); err != nil {
+			return nil, 0, err
+		}
+		s.listed = true
+	}
 	for i, p := range s.order {
 		at, err := p.find(oid)
 		if isNotFound(err) {
 			continue
 		}
+		if err == nil {
+			err = p.open()
+		}
 		if err != nil {
-			return "", nil, err
+			return nil, 0, err
 		}
 		// Objects that are asked for together mostly lie together.
 		copy(s.order[1:i+1], s.order[:i])
 		s.order[0] = p
-		return p.object(at, max, &s.cache)
+		return p, at, nil
 	}
-	return "", nil, errNoObject
+	return nil, 0, errNoObject
 }
 
-// list looks for packs and reports whether there are new ones.
 func (s *store) list() (fresh bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listLocked()
+}
+
+// listLocked looks for packs and reports whether there are new ones.
+func (s *store) listLocked() (fresh bool, err error) {
 	dir := filepath.Join(s.dir, "pack")
 	if err := realDir(dir); err != nil {
 		if absent(err) {
@@ -138,7 +160,7 @@ func (s *store) list() (fresh bool, err error) {
 		if len(s.packs) >= maxPacks {
 			return false, fmt.Errorf("%s %w: %d packs", dir, ErrLimit, maxPacks)
 		}
-		p := &pack{base: base, format: s.format}
+		p := &pack{base: base, format: s.format, pool: &s.pool}
 		s.packs[base] = p
 		s.order = append(s.order, p)
 		fresh = true
@@ -149,6 +171,7 @@ func (s *store) list() (fresh bool, err error) {
 // baseCache keeps inflated objects of packs, so that a chain of deltas is not
 // inflated again for every object on it.
 type baseCache struct {
+	mu      sync.Mutex
 	size    int
 	entries map[packAt]inflated
 }
@@ -164,6 +187,8 @@ type inflated struct {
 }
 
 func (c *baseCache) get(p *pack, at int64) (inflated, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	v, ok := c.entries[packAt{p, at}]
 	return v, ok
 }
@@ -174,6 +199,8 @@ func (c *baseCache) put(p *pack, at int64, v inflated) {
 	if len(v.data) > cacheBytes/4 {
 		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.entries == nil || c.size+len(v.data) > cacheBytes {
 		c.entries, c.size = map[packAt]inflated{}, 0
 	}
