@@ -48,13 +48,14 @@ func parsePattern(text string) (pattern, error) {
 	return p, nil
 }
 
-// match reports whether the pattern matches the whole path.
+// match reports whether the pattern matches the whole path. "b/**" is what lies
+// in the folder b; doublestar would take a file called b as well.
 func (p pattern) match(name string) bool {
 	if p.literal == p.text {
 		return name == p.text
 	}
 	ok, err := doublestar.Match(p.text, name)
-	return err == nil && ok
+	return err == nil && ok && strings.HasPrefix(name, p.literal)
 }
 
 // reaches reports whether the pattern could match a path beneath folder. With

@@ -83,6 +83,8 @@ func TestBind(t *testing.T) {
 		{"Scripts/*", "Scripts/a.sh"},
 		{"SCRIPTS/a.sh", "error: matches no file"},
 		{"scripts", "error: matches no file"},
+		{"run.sh/**", "error: matches no file"},
+		{"link/**", "error: goes through the symbolic link"},
 		{"run.sh,missing", "error: INPUTS \"missing\" matches no file"},
 		{"[sS]cripts/a.sh", "error: which are one file on some machines"},
 		{"caf*", "error: which are one file on some machines"},
