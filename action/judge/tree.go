@@ -22,19 +22,7 @@ func (w *Workspace) WorkTree() (*approval.WorkTree, error) {
 		}
 		return approval.NewWorkTree(w.Top, without(paths, OutFolder+"/"))
 	}
-	tracked, err := w.Git.Tracked()
-	if err != nil {
-		return nil, err
-	}
-	files, err := w.Git.WorkFiles(context.Background(), gitobj.NewPathSet(tracked), gitobj.WorkOptions{Tracked: true})
-	if err != nil {
-		return nil, err
-	}
-	paths := make([]string, 0, len(files))
-	for _, f := range files {
-		paths = append(paths, f.Path)
-	}
-	return approval.NewWorkTree(w.Top, without(paths, OutFolder+"/"))
+	return approval.LocalTree(context.Background(), w.Git, nil)
 }
 
 func without(paths []string, prefix string) []string {

@@ -3,9 +3,154 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gatesworn/gatesworn/action/judge"
+	"github.com/gatesworn/gatesworn/approval"
+	"github.com/gatesworn/gatesworn/gates"
 )
 
-// asPullRequest judges as the Action does.
-func (s *session) asPullRequest(context.Context) error {
-	return errors.New("--as-pr is being built")
+// pullRequest reads HEAD, the trust root and the pin: what --as-pr, explain and sign look at.
+func (s *session) pullRequest(ctx context.Context, now time.Time) (*judge.PullRequest, error) {
+	trust, err := s.work.TrustRef(ctx, s.flags.trustRef.value)
+	if err != nil {
+		return nil, withHint(err, "gatesworn check --as-pr --trust-ref BRANCH")
+	}
+	pin, pinned := s.pin()
+	p, err := s.work.JudgeHead(ctx, trust, now, pinned, pin.Revoked)
+	if err != nil || !pinned {
+		return p, err
+	}
+	if err := pin.Check(p.Root); err != nil && p.Root.State == approval.RootValid {
+		s.app.warn("%v; nothing runs before you look again: gatesworn trust", err)
+		return s.work.JudgeHead(ctx, trust, now, false, pin.Revoked)
+	}
+	return p, nil
+}
+
+// pin finds this machine's pin for the repository; any doubt is no pin.
+func (s *session) pin() (approval.Pin, bool) {
+	place, err := s.place()
+	if err != nil {
+		return approval.Pin{}, false
+	}
+	state, err := s.app.stateFolder()
+	if err != nil {
+		return approval.Pin{}, false
+	}
+	pin, err := approval.LoadPin(filepath.Join(state, "pins"), place)
+	if err != nil {
+		if !errors.Is(err, approval.ErrNoPin) {
+			s.app.warn("the pin of this repository cannot be read: %v", err)
+		}
+		return approval.Pin{}, false
+	}
+	return pin, true
+}
+
+// place names the repository for pins: project, and the remote it came from.
+func (s *session) place() (approval.Place, error) {
+	if !s.work.HasPolicy || s.work.Git == nil {
+		return approval.Place{}, approval.ErrNoPin
+	}
+	remote, _ := s.work.Git.Config().Get("remote.origin.url")
+	return approval.Place{Project: s.work.Policy.Project, Remote: approval.RemoteIdentity(remote), Top: s.work.Top}, nil
+}
+
+// asPullRequest judges HEAD as the Action does and writes nothing to a ledger.
+func (s *session) asPullRequest(ctx context.Context) error {
+	now := s.app.now()
+	p, err := s.pullRequest(ctx, now)
+	if err != nil {
+		return s.rootTrouble(p, err)
+	}
+	files, names := s.split()
+	sources, err := p.Sources(files)
+	if err != nil {
+		return err
+	}
+	s.job = gates.Job{
+		Mode: gates.AsPR, Sources: sources, Only: names, Removed: p.Removed(), Engine: s.engine, Now: s.app.now,
+	}
+	s.judged = p
+	s.job.Base = p.Report()
+	s.job.Base.Tool = gates.Tool{Name: "gatesworn", Version: version()}
+	s.job.Base.Trust.Governed, s.job.Base.Subject.Base = true, p.Root.Ref // here the base is the trust ref
+	if s.broken = s.findings(); s.broken {
+		return s.finish(ctx, nil, nil)
+	}
+	s.header(p)
+	if err := p.Clean(ctx, sources); err != nil {
+		return withHint(err, "git stash --include-untracked, or commit; then gatesworn check --as-pr")
+	}
+	if s.flags.status.on {
+		return s.finish(ctx, p, nothing{})
+	}
+	if err := s.prepareAsPR(p); err != nil {
+		return err
+	}
+	exec, err := s.runner(nil)
+	if err != nil {
+		return err
+	}
+	s.job.Base.Execution = gates.Execution{Containment: exec.Containment(), Jobs: s.job.Jobs, Env: "clean"}
+	return s.finish(ctx, p, exec)
+}
+
+// prepareAsPR takes shell, jobs and names of variables from the trust root.
+func (s *session) prepareAsPR(p *judge.PullRequest) error {
+	s.job.Timeout = defaultTimeout * time.Second
+	s.job.Shell, s.job.Jobs = "/bin/sh", max(1, s.flags.jobs.value)
+	if p.Root.State == approval.RootValid {
+		s.job.Shell = p.Root.Policy.Shell
+		if !s.flags.jobs.set {
+			s.job.Jobs = max(1, p.Root.Policy.Jobs)
+		}
+	}
+	s.flags.env.value = "clean"
+	s.work.Policy.Env = p.Root.Policy.Env
+	s.job.Path = s.app.getenv("PATH")
+	return s.environ()
+}
+
+// header names who judges what (9-surfaces, B2).
+func (s *session) header(p *judge.PullRequest) {
+	w := s.streams().text
+	if p.Root.State != approval.RootValid {
+		fmt.Fprintf(w, "as a pull request to %s %s, which has no .gatesworn/ yet: nothing vouches for these commands and nothing is run\n",
+			p.Root.Ref, cut(p.Root.Commit))
+		return
+	}
+	fmt.Fprintf(w, "as a pull request to %s %s, signers %s, commit %s\n", p.Root.Ref, cut(p.Root.Commit), strings.Join(p.Root.Principals, " "), cut(p.Commit))
+	for _, n := range p.Notices {
+		fmt.Fprintln(w, n)
+	}
+}
+
+func cut(oid string) string { return oid[:min(7, len(oid))] }
+
+// rootTrouble still writes the report for a root that cannot be read: verdict error.
+func (s *session) rootTrouble(p *judge.PullRequest, err error) error {
+	if p == nil || !errors.Is(err, judge.ErrRoot) || s.flags.format.value == "" || s.flags.format.value == "text" {
+		return err
+	}
+	report := p.Report()
+	report.Schema, report.StartedAt = gates.Schema, s.app.now()
+	report.Tool = gates.Tool{Name: "gatesworn", Version: version()}
+	report.Ledgers = []gates.Ledger{}
+	report.Notices = append(report.Notices, err.Error())
+	if w := s.document(s.streams(), gates.Evaluate(report)); w != nil {
+		return errors.Join(err, w)
+	}
+	return err
+}
+
+// nothing is an Exec that refuses to start anything.
+type nothing struct{}
+
+func (nothing) Exec(context.Context, gates.Command) gates.Result {
+	return gates.Result{Err: errors.New("nothing runs with --status")}
 }

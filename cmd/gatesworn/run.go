@@ -35,7 +35,8 @@ type session struct {
 	engine  *expect.Engine
 	text    *render.Text
 	live    *render.Progress
-	broken  bool // a ledger is malformed: there is no verdict to print
+	judged  *judge.PullRequest // with --as-pr
+	broken  bool               // a ledger is malformed: there is no verdict to print
 	closers []func()
 }
 
@@ -54,11 +55,11 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) (err error
 		return err
 	}
 	s.closers = append(s.closers, func() { _ = s.work.Close() })
-	if err := s.load(ctx); err != nil {
-		return err
-	}
 	if f.asPR.on {
 		return s.asPullRequest(ctx)
+	}
+	if err := s.load(ctx); err != nil {
+		return err
 	}
 	return s.local(ctx)
 }
