@@ -6,11 +6,9 @@ import (
 	"sort"
 
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	xast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
 )
 
 // ink is what becomes of one byte of a paragraph on the page.
@@ -43,15 +41,8 @@ func hasEntity(b []byte) bool { return bytes.IndexByte(b, '&') >= 0 && entity.Ma
 // inlines parses the inline structure of the kept paragraphs, in turn. Link
 // references and footnotes are those of the block phase.
 func (l *layout) inlines() {
-	p := parser.NewParser(
-		parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1000)),
-		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
-		parser.WithInlineParsers(
-			util.Prioritized(extension.NewFootnoteParser(), 101),
-			util.Prioritized(extension.NewStrikethroughParser(), 500),
-		),
-	)
-	definitions := l.footnotes || len(l.pc.References()) > 0
+	p := l.inlineParser()
+	definitions := len(l.footnotes.labels) > 0 || len(l.shared.References()) > 0
 	for i, pc := range l.pieces {
 		if pc.brackets && !definitions {
 			continue // without a definition, only `](` makes a link
@@ -61,7 +52,7 @@ func (l *layout) inlines() {
 		}
 		l.gather(pc)
 		t := &l.ink
-		t.parse(p, l.pc)
+		t.parse(p, newPageContext(l.shared))
 		for _, g := range t.tags {
 			g.at = t.sourceAt(g.at)
 			l.tags = append(l.tags, g)

@@ -6,11 +6,9 @@ import (
 	"sort"
 
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	xast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
 )
 
 // shown says as what a line appears on the page. The zero value is not at all.
@@ -59,9 +57,10 @@ type layout struct {
 	ink       inkText // of the piece that is being looked at
 	remarks   []remark
 	long      []int // offsets of pieces that are too long to look into
-	footnotes bool  // there is a footnote definition
+	footnotes *footnotes
 	tags      []tag
-	pc        parser.Context
+	shared    parser.Context // link references
+	step      int            // partSize, smaller in tests
 	cursor    int
 	count     int
 }
@@ -82,21 +81,92 @@ func (n *placeholder) Kind() ast.NodeKind { return ast.KindParagraph }
 // Dump is goldmark's debugging output; there is none.
 func (n *placeholder) Dump([]byte, int) {}
 
+// partSize is how many bytes are parsed at a time. What goldmark keeps for a
+// text grows with its length, and most of it is not needed once the marks are
+// seated.
+const partSize = 256 << 10
+
 // blocks parses the block structure and seats every mark.
 func (l *layout) blocks() {
 	l.seats = make([]seat, len(l.marks))
-	l.pc = parser.NewContext()
-	p := parser.NewParser(
-		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-		parser.WithBlockParsers(util.Prioritized(extension.NewFootnoteBlockParser(), 999)),
-		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
-		parser.WithParagraphTransformers(
-			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
-			util.Prioritized(l, 1000),
-		),
-	)
-	root := p.Parse(text.NewReader(l.source), parser.WithContext(l.pc))
-	l.walk(root, scope{})
+	l.shared = parser.NewContext()
+	l.footnotes = newFootnotes()
+	p := l.blockParser()
+	for start := 0; start < len(l.source); {
+		end := l.cut(start)
+		before := l.state()
+		root := l.part(p, start, end)
+		if end < len(l.source) && swallows(root.LastChild()) {
+			l.restore(before) // what ends here on paper goes on: take the rest in one piece
+			end = len(l.source)
+			root = l.part(p, start, end)
+		}
+		l.walk(root, scope{})
+		start = end
+	}
+}
+
+// part parses the source between two offsets, at its own offsets.
+func (l *layout) part(p parser.Parser, start, end int) ast.Node {
+	reader := text.NewReader(l.source[:end])
+	reader.SetPosition(-1, text.NewSegment(start, start))
+	reader.AdvanceLine()
+	return p.Parse(reader, parser.WithContext(newPageContext(l.shared)))
+}
+
+// cut returns where the part that begins at start ends: at the first gate behind
+// partSize that follows a blank line. A list item at column 1 there ends every
+// paragraph, quote, footnote and inner block, and what it continues is a list,
+// of which nothing matters but its items.
+func (l *layout) cut(start int) int {
+	i := sort.Search(len(l.marks), func(i int) bool { return int(l.marks[i].at) >= start+l.step })
+	for ; i < len(l.marks); i++ {
+		m := l.marks[i]
+		if m.kind == gateLine && int(m.start) > start && l.blankBefore(int(m.start)) {
+			return int(m.start)
+		}
+	}
+	return len(l.source)
+}
+
+// blankBefore reports whether the line before an offset is blank.
+func (l *layout) blankBefore(at int) bool {
+	if at == 0 || l.source[at-1] != '\n' {
+		return false
+	}
+	for i := at - 2; i >= 0; i-- {
+		switch l.source[i] {
+		case '\n':
+			return true
+		case ' ', '\t':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// swallows reports a block that may not have ended where the part did: a fence
+// or one of the HTML blocks that no blank line ends.
+func swallows(last ast.Node) bool {
+	switch n := last.(type) {
+	case *ast.FencedCodeBlock:
+		return true
+	case *ast.HTMLBlock:
+		return n.HTMLBlockType < ast.HTMLBlockType6
+	}
+	return false
+}
+
+// found is how much a layout has found.
+type found struct{ pieces, spans, long, tags int }
+
+func (l *layout) state() found {
+	return found{len(l.pieces), len(l.spans), len(l.long), len(l.tags)}
+}
+
+func (l *layout) restore(f found) {
+	l.pieces, l.spans, l.long, l.tags = l.pieces[:f.pieces], l.spans[:f.spans], l.long[:f.long], l.tags[:f.tags]
 }
 
 // Transform seats the marks of a finished paragraph and replaces it by a
@@ -245,7 +315,6 @@ func (l *layout) walk(node ast.Node, sc scope) {
 			inner.as = asQuote
 		case *xast.Footnote:
 			inner.as = asFootnote
-			l.footnotes = true
 		case *ast.Paragraph:
 			l.paragraph(n)
 			continue
