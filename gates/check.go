@@ -50,6 +50,13 @@ func Check(ctx context.Context, job Job, permit Permit, exec Exec, watch Observe
 			watch.Withheld(it.out)
 		}
 	}
+	if job.DecideOnly {
+		for _, it := range items {
+			if it.run {
+				it.run, it.out.State, it.out.Reason = false, NotRun, "would run"
+			}
+		}
+	}
 	trouble = errors.Join(trouble, measure(ctx, job, items, exec, watch, started))
 	if ctx.Err() != nil {
 		trouble = errors.Join(trouble, ErrInterrupted)

@@ -376,3 +376,14 @@ func TestModes(t *testing.T) {
 		})
 	}
 }
+
+func TestDecideOnlyRunsNothing(t *testing.T) {
+	t.Parallel()
+	j := job(t, gates.AsPR, gate("G1", "one")+gate("G2", "two"), nil)
+	j.DecideOnly = true
+	exec := &script{}
+	r, err := gates.Check(t.Context(), j, allow{"G1": yes, "": {Reason: "new"}}, exec, &log{})
+	if err != nil || len(exec.ran) != 0 || states(r)["G1"] != gates.NotRun || states(r)["G2"] != gates.Unapproved {
+		t.Errorf("err %v, ran %q, states %v", err, exec.ran, states(r))
+	}
+}

@@ -44,6 +44,8 @@ type Job struct {
 	Sources []Source
 	Removed []Removal
 	Only    Selection // empty: every gate
+	// DecideOnly stops after the decisions: what may run is reported as not run.
+	DecideOnly bool
 
 	Jobs    int           // checks at a time, at least 1
 	Timeout time.Duration // of a gate without TIMEOUT

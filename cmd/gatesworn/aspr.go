@@ -87,7 +87,8 @@ func (s *session) asPullRequest(ctx context.Context) error {
 		return withHint(err, "git stash --include-untracked, or commit; then gatesworn check --as-pr")
 	}
 	if s.flags.status.on {
-		return s.finish(ctx, p, nothing{})
+		s.job.DecideOnly = true
+		return s.finish(ctx, p, nil)
 	}
 	if err := s.prepareAsPR(p); err != nil {
 		return err
@@ -146,11 +147,4 @@ func (s *session) rootTrouble(p *judge.PullRequest, err error) error {
 		return errors.Join(err, w)
 	}
 	return err
-}
-
-// nothing is an Exec that refuses to start anything.
-type nothing struct{}
-
-func (nothing) Exec(context.Context, gates.Command) gates.Result {
-	return gates.Result{Err: errors.New("nothing runs with --status")}
 }
