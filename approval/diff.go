@@ -2,9 +2,10 @@ package approval
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // FieldChange is one difference between two oracles, in the words of a ledger.
@@ -153,20 +154,20 @@ func cut(s string) string {
 
 // weak is a way for a check to succeed without its outcome.
 var weak = []struct {
-	form *regexp.Regexp
+	form *lazyregexp.Regexp
 	says string
 }{
-	{regexp.MustCompile(`\|\|\s*(true|:|exit\s+0)(\s|[;)]|$)`), "`%s`: this check can no longer fail"},
-	{regexp.MustCompile(`\|\|\s*(echo|printf)\b`), "`%s`: a failure prints instead of failing"},
-	{regexp.MustCompile(`;\s*(true|:|exit\s+0)\s*$`), "`%s` at the end hides what came before"},
-	{regexp.MustCompile(`;\s*(echo|printf)\b[^;|&]*$`), "`%s`: the last command decides, and it always succeeds"},
-	{regexp.MustCompile(`^\s*(true|:|exit\s+0)\s*$`), "`%s` checks nothing"},
-	{regexp.MustCompile(`(^|[\s;])set\s+\+e\b`), "`%s`: errors no longer stop the check"},
-	{regexp.MustCompile(`[^&>]&\s*$`), "`%s` at the end: nobody waits for the result"},
+	{lazyregexp.New(`\|\|\s*(true|:|exit\s+0)(\s|[;)]|$)`), "`%s`: this check can no longer fail"},
+	{lazyregexp.New(`\|\|\s*(echo|printf)\b`), "`%s`: a failure prints instead of failing"},
+	{lazyregexp.New(`;\s*(true|:|exit\s+0)\s*$`), "`%s` at the end hides what came before"},
+	{lazyregexp.New(`;\s*(echo|printf)\b[^;|&]*$`), "`%s`: the last command decides, and it always succeeds"},
+	{lazyregexp.New(`^\s*(true|:|exit\s+0)\s*$`), "`%s` checks nothing"},
+	{lazyregexp.New(`(^|[\s;])set\s+\+e\b`), "`%s`: errors no longer stop the check"},
+	{lazyregexp.New(`[^&>]&\s*$`), "`%s` at the end: nobody waits for the result"},
 }
 
 // anything are EXPECT values that every output meets.
-var anything = regexp.MustCompile(`^/(\^|\$|\.\*|\^\.\*\$?|\(\?:\)|\[\^\]\*|\[\\s\\S\]\*)?/[a-z]*$`)
+var anything = lazyregexp.New(`^/(\^|\$|\.\*|\^\.\*\$?|\(\?:\)|\[\^\]\*|\[\\s\\S\]\*)?/[a-z]*$`)
 
 // Weakening points out what makes new easier to pass than old, one sentence
 // each. old is nil for a gate that is new; then everything in new counts.

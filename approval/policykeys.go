@@ -2,7 +2,6 @@ package approval
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +10,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/gatesworn/gatesworn/gates/ledger"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // value is one value of the file; at is its key, for values that are nothing.
@@ -58,11 +59,11 @@ var approvalKeys = []key{
 }
 
 var (
-	repository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}/[A-Za-z0-9._-]{1,100}$`)
-	shellPath  = regexp.MustCompile(`^/[A-Za-z0-9._+/-]{1,299}$`)
-	decimal    = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
-	days       = regexp.MustCompile(`^[1-9][0-9]{0,3}d$`)
-	branchName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/@+-]{0,254}$`)
+	repository = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}/[A-Za-z0-9._-]{1,100}$`)
+	shellPath  = lazyregexp.New(`^/[A-Za-z0-9._+/-]{1,299}$`)
+	decimal    = lazyregexp.New(`^[1-9][0-9]{0,8}$`)
+	days       = lazyregexp.New(`^[1-9][0-9]{0,3}d$`)
+	branchName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._/@+-]{0,254}$`)
 )
 
 func lookup(keys []key, name string) (key, bool) {
@@ -97,7 +98,7 @@ func (r *reader) scalar(v value, want string) (string, bool) {
 	return "", false
 }
 
-func (r *reader) text(v value, form *regexp.Regexp, want string, to *string) {
+func (r *reader) text(v value, form *lazyregexp.Regexp, want string, to *string) {
 	s, ok := r.scalar(v, want)
 	if !ok {
 		return

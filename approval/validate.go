@@ -3,9 +3,10 @@ package approval
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // Modes of git tree entries, as they are written in a listing.
@@ -17,9 +18,9 @@ const (
 )
 
 var (
-	gateID  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	hex64   = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	project = regexp.MustCompile(`^[A-Za-z0-9._-]{8,64}$`)
+	gateID  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	hex64   = lazyregexp.New(`^[0-9a-f]{64}$`)
+	project = lazyregexp.New(`^[A-Za-z0-9._-]{8,64}$`)
 )
 
 // Validate returns an error, wrapping ErrOracle, that names the first value an

@@ -3,11 +3,12 @@ package gates
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/gatesworn/gatesworn/gates/expect"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // ExitStatusOnly is the blessed way to say that exit status 0 is enough (2-ledger).
@@ -15,7 +16,7 @@ const ExitStatusOnly = "/^/"
 
 // notFound finds the command in a shell's "not found" message: dash writes
 // "sh: 1: cargo: not found", bash "bash: line 1: cargo: command not found".
-var notFound = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:command )?not found\s*$`)
+var notFound = lazyregexp.New(`(?m)(?:^|: )([^\s:]+): (?:command )?not found\s*$`)
 
 // cause says in one line why a gate failed and what to do next (9-surfaces, B1).
 func (p *pool) cause(it *item, m *measurement) (reason, next string) {

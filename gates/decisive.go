@@ -1,12 +1,13 @@
 package gates
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // telling marks lines that usually say why a check failed.
-var telling = regexp.MustCompile(`(?i)\b(fail(ed|ure|s)?|error|panic|assert\w*|expected|got|not ok|undefined|cannot|exception|fatal|mismatch|missing|denied|refused)\b|✗|✘|×`)
+var telling = lazyregexp.New(`(?i)\b(fail(ed|ure|s)?|error|panic|assert\w*|expected|got|not ok|undefined|cannot|exception|fatal|mismatch|missing|denied|refused)\b|✗|✘|×`)
 
 // Decisive picks the lines of a failed check's output that a person needs: those
 // that look like a failure and what follows the first one, else the last lines.

@@ -2,11 +2,12 @@ package ledger
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/gates/expect"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // allKeys are the attributes in the order of their bits in place.seen.
@@ -220,8 +221,8 @@ func (p *scan) indentOf(s spot) string {
 }
 
 var (
-	bareNumber = regexp.MustCompile(`^[0-9]+$`)
-	innerSlash = regexp.MustCompile(`(^|[^\\])/`) // unlazy's test, on the pattern's source
+	bareNumber = lazyregexp.New(`^[0-9]+$`)
+	innerSlash = lazyregexp.New(`(^|[^\\])/`) // unlazy's test, on the pattern's source
 )
 
 // checkExpect checks an EXPECT value by itself.
@@ -280,9 +281,9 @@ func alsoMatches(n string) string {
 }
 
 var (
-	pendingText = regexp.MustCompile(`(?i)^pending\s*[^\sa-z0-9]`)
-	orEcho      = regexp.MustCompile(`\|\|\s*(?:echo|printf)\s+(["']?)([^"'|&;<>$` + "`" + `]*)(["']?)\s*$`)
-	orTrue      = regexp.MustCompile(`\|\|\s*(?:true|:|exit 0)\s*$`)
+	pendingText = lazyregexp.New(`(?i)^pending\s*[^\sa-z0-9]`)
+	orEcho      = lazyregexp.New(`\|\|\s*(?:echo|printf)\s+(["']?)([^"'|&;<>$` + "`" + `]*)(["']?)\s*$`)
+	orTrue      = lazyregexp.New(`\|\|\s*(?:true|:|exit 0)\s*$`)
 )
 
 // checkNumber warns of a bare number, which is a substring of many others.
@@ -331,7 +332,7 @@ func (p *scan) checkManual(g *Gate) {
 	p.checkInTitle(g)
 }
 
-var titleCheck = regexp.MustCompile(`(^|[^A-Za-z0-9_])CHECK:`)
+var titleCheck = lazyregexp.New(`(^|[^A-Za-z0-9_])CHECK:`)
 
 // checkInTitle warns of a command inside the title, which never runs.
 func (p *scan) checkInTitle(g *Gate) {

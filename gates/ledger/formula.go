@@ -1,13 +1,14 @@
 package ledger
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // hidingMacro are TeX commands that hide, recolour or overprint: GitHub typesets
 // `$…$` as a formula, and in one these leave no trace of what they hold.
-var hidingMacro = regexp.MustCompile(`\\(?:[hv]?phantom|(?:math)?[rlc]lap|smash|(?:text|f)?color(?:box)?|definecolor|require|unicode|cssId|tiny|scriptscriptstyle|(?:re)?newcommand|DeclareMathOperator|m?kern|[hm]space|mmlToken)\b|\\(?:style|class)\{|\\(?:def|let)\s*\\`)
+var hidingMacro = lazyregexp.New(`\\(?:[hv]?phantom|(?:math)?[rlc]lap|smash|(?:text|f)?color(?:box)?|definecolor|require|unicode|cssId|tiny|scriptscriptstyle|(?:re)?newcommand|DeclareMathOperator|m?kern|[hm]space|mmlToken)\b|\\(?:style|class)\{|\\(?:def|let)\s*\\`)
 
 // formula looks at a line of a gate for what GitHub could typeset instead of
 // show.

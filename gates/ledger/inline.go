@@ -2,13 +2,14 @@ package ledger
 
 import (
 	"bytes"
-	"regexp"
 	"sort"
 
 	"github.com/yuin/goldmark/ast"
 	xast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // ink is what becomes of one byte of a paragraph on the page.
@@ -34,7 +35,7 @@ type inkText struct {
 }
 
 // entity is a character reference, which the page shows as the character.
-var entity = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+var entity = lazyregexp.New(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
 
 func hasEntity(b []byte) bool { return bytes.IndexByte(b, '&') >= 0 && entity.Match(b) }
 

@@ -2,17 +2,18 @@ package ledger
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // MaxTimeout is the longest TIMEOUT in seconds.
 const MaxTimeout = 86400
 
-var decimal = regexp.MustCompile(`^[1-9][0-9]{0,5}$`)
+var decimal = lazyregexp.New(`^[1-9][0-9]{0,5}$`)
 
 // storeOptional reads the attributes that older checkers ignore.
 func (p *scan) storeOptional(s spot, key Key, value string, g *Gate) {
@@ -69,7 +70,7 @@ func (p *scan) list(s spot, key Key, value string, g *Gate) []string {
 	return items
 }
 
-var resourceName = regexp.MustCompile(`^@[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var resourceName = lazyregexp.New(`^@[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // checkItem says what is wrong with one item of a list, "" if nothing is.
 func checkItem(key Key, item string, g *Gate) (rule, problem string) {
@@ -101,7 +102,7 @@ func checkItem(key Key, item string, g *Gate) (rule, problem string) {
 	return "", ""
 }
 
-var drive = regexp.MustCompile(`^[A-Za-z]:`)
+var drive = lazyregexp.New(`^[A-Za-z]:`)
 
 // checkGlob says what is wrong with a pattern, "" if nothing is. A pattern that
 // could never match a listed path (./a, a//b, a/) is wrong too: it would bind nothing.

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"sort"
 	"strings"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // comparePage checks that every line that counts is shown by GitHub as what it
@@ -138,7 +139,7 @@ func (p *scan) hidden(m mark, st seat, l *layout) {
 }
 
 // untilClosed are the HTML blocks that no blank line ends (CommonMark 4.6, 1 to 5).
-var untilClosed = regexp.MustCompile(`(?i)^<(?:script|pre|style|textarea|[!?])`)
+var untilClosed = lazyregexp.New(`(?i)^<(?:script|pre|style|textarea|[!?])`)
 
 // htmlCure names the HTML that swallows a line.
 func (p *scan) htmlCure(st seat, source []byte, from int, what string) string {
@@ -247,7 +248,7 @@ func (p *scan) report(r remark) {
 
 const dangerous = "$`;|&>("
 
-var bareTag = regexp.MustCompile(`^</?[A-Za-z][A-Za-z0-9-]*\s*/?>$`)
+var bareTag = lazyregexp.New(`^</?[A-Za-z][A-Za-z0-9-]*\s*/?>$`)
 
 // covered reports a stretch of a definition that the page does not show.
 func (p *scan) covered(m mark, r remark) {

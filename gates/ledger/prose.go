@@ -2,9 +2,10 @@ package ledger
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // afterAttribute is an attribute on the line before: prose right below may be
@@ -65,8 +66,8 @@ type lookalike struct {
 }
 
 var (
-	boxLine = regexp.MustCompile(`^\s*(?:>\s*)*(?:[-*+–—‐‑−•·]|[0-9]{1,9}[.)])\s*\[(?:[^\]]?)\]\s*(.*)$`)
-	bareBox = regexp.MustCompile(`^- \[[ xX]\]$`)
+	boxLine = lazyregexp.New(`^\s*(?:>\s*)*(?:[-*+–—‐‑−•·]|[0-9]{1,9}[.)])\s*\[(?:[^\]]?)\]\s*(.*)$`)
+	bareBox = lazyregexp.New(`^- \[[ xX]\]$`)
 )
 
 // gateLookalike warns of a box with an id that is not written as a gate is. It
@@ -116,9 +117,9 @@ func (l *lookalike) worse(p *scan, key Key) {
 }
 
 var (
-	bulletKey = regexp.MustCompile(`^(?:[-*+>]|[0-9]{1,9}[.)])\s+(?:\[[ xX]\]\s+)?[*_` + "`" + `]{0,3}([A-Z]+)[*_` + "`" + `]{0,3}\s*:[*_` + "`" + `]{0,3}\s*(.*)$`)
-	tableKey  = regexp.MustCompile(`^\|\s*[*_` + "`" + `]{0,3}([A-Z]+)[*_` + "`" + `]{0,3}:?[*_` + "`" + `]{0,3}\s*\|\s*(.*?)\s*\|?\s*$`)
-	markedKey = regexp.MustCompile(`^[*_` + "`" + `~]{1,3}([A-Z]+)[*_` + "`" + `~]{0,3}\s*:[*_` + "`" + `~]{0,3}\s*(.*)$`)
+	bulletKey = lazyregexp.New(`^(?:[-*+>]|[0-9]{1,9}[.)])\s+(?:\[[ xX]\]\s+)?[*_` + "`" + `]{0,3}([A-Z]+)[*_` + "`" + `]{0,3}\s*:[*_` + "`" + `]{0,3}\s*(.*)$`)
+	tableKey  = lazyregexp.New(`^\|\s*[*_` + "`" + `]{0,3}([A-Z]+)[*_` + "`" + `]{0,3}:?[*_` + "`" + `]{0,3}\s*\|\s*(.*?)\s*\|?\s*$`)
+	markedKey = lazyregexp.New(`^[*_` + "`" + `~]{1,3}([A-Z]+)[*_` + "`" + `~]{0,3}\s*:[*_` + "`" + `~]{0,3}\s*(.*)$`)
 )
 
 // misplacedAttribute notes an attribute written as a bullet, a table row, a
@@ -179,7 +180,7 @@ type UnknownKey struct {
 	Nearest Key // the known key within edit distance 2 (1 for short ones), "" if none is near
 }
 
-var keyLine = regexp.MustCompile(`^([A-Z][A-Z0-9_-]*)(\s*)[:：](.*)$`)
+var keyLine = lazyregexp.New(`^([A-Z][A-Z0-9_-]*)(\s*)[:：](.*)$`)
 
 // unknownKey notes an upper-case key that is no attribute, and reports it when
 // it is near a known one.
@@ -240,7 +241,7 @@ func (p *scan) wrongCase(s spot, word, value string) bool {
 	return true
 }
 
-var givenUp = regexp.MustCompile(`(?i)^(blocked|abandoned|skipped|dropped|wont|won't|cancelled|canceled|deferred)\b[\s:(—–-]*(.*?)\)?$`)
+var givenUp = lazyregexp.New(`(?i)^(blocked|abandoned|skipped|dropped|wont|won't|cancelled|canceled|deferred)\b[\s:(—–-]*(.*?)\)?$`)
 
 // status answers the attribute that people add most often.
 func (p *scan) status(s spot, value string) {
@@ -305,9 +306,9 @@ func distance(a, b string, limit int) int {
 }
 
 var (
-	wordColon  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 _-]{0,30}:(\s|$)`)
-	structural = regexp.MustCompile("^(?:[-*+>|#<]|[0-9]{1,9}[.)]\\s|\\[\\^?[^\\]]+\\]:|---|===|___|```|~~~)")
-	yamlBlock  = regexp.MustCompile(`^[|>][+-]?[0-9]?$`)
+	wordColon  = lazyregexp.New(`^[A-Za-z][A-Za-z0-9 _-]{0,30}:(\s|$)`)
+	structural = lazyregexp.New("^(?:[-*+>|#<]|[0-9]{1,9}[.)]\\s|\\[\\^?[^\\]]+\\]:|---|===|___|```|~~~)")
+	yamlBlock  = lazyregexp.New(`^[|>][+-]?[0-9]?$`)
 )
 
 // continuation warns of a line right below an attribute that reads like more of
