@@ -46,7 +46,7 @@ func (s Stop) look(ctx context.Context, root string, t scope.Targets) work {
 		if ctx.Err() != nil {
 			return w
 		}
-		s.ledger(&w, root, l)
+		s.ledger(ctx, &w, root, l)
 	}
 	if t.Scope == "" {
 		return w
@@ -70,13 +70,13 @@ func (s Stop) look(ctx context.Context, root string, t scope.Targets) work {
 	return w
 }
 
-func (s Stop) ledger(w *work, root string, l scope.Ledger) {
+func (s Stop) ledger(ctx context.Context, w *work, root string, l scope.Ledger) {
 	f, err := safefile.ReadBeneath(root, l.Path, maxLedger)
 	if err != nil {
 		w.items = append(w.items, item{name: l.Path, trouble: "cannot be read"})
 		return
 	}
-	doc := ledger.Parse(l.Path, f.Data)
+	doc := ledger.Parser{}.Parse(ctx, l.Path, f.Data)
 	if !doc.OK() {
 		w.items = append(w.items, item{name: fmt.Sprintf("%s:%d", path.Base(l.Path), firstError(doc)), trouble: "cannot be read"})
 		return
