@@ -29,6 +29,9 @@ func (v *view) annotations() []Annotation {
 		}
 		out = append(out, note(f.path, f.Line, "failure", f.path+" cannot be read", msg, ""))
 	}
+	if v.bootstrap() {
+		return out // nothing on a ledger line can be done about it
+	}
 	for _, it := range v.open {
 		out = append(out, v.annotate(it))
 	}
@@ -46,6 +49,12 @@ func (v *view) annotate(it item) Annotation {
 	switch {
 	case it.State == gates.Removed:
 		msg = "on " + v.trustName() + ", not here: " + oneLine(it.Title)
+		next = first(next, "put it back ("+v.showOld(it)+" has it), or a maintainer signs: "+v.signCommand())
+	case it.State == gates.Unapproved && it.Check != "":
+		msg = "not run: " + shorten(oneLine(it.Check), 400)
+		if why != "" {
+			msg += " (" + shorten(why, 600) + ")"
+		}
 	case it.Check != "":
 		msg = shorten(oneLine(it.Check), 400) + ": " + first(shorten(why, 600), v.word(it.State))
 	default:

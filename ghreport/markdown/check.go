@@ -145,7 +145,7 @@ func (v *view) outputs(p *page) {
 				b.WriteString("  met in " + seconds(it.Run.DurationMS) + ", " + strconv.Itoa(it.Run.OutputBytes) + " bytes of output\n")
 			}
 		}
-		p.fence(0, b.String())
+		p.fence(0, "", b.String())
 	})
 }
 
@@ -159,13 +159,15 @@ func (v *view) output(p *page, it item) {
 		p.skip(len(tail) + rowBytes([]item{it}))
 		return
 	}
-	why, _ := split(it)
-	head := "#### " + mark(it.State) + " " + v.name(it) + " " + inline(shorten(oneLine(it.Title), 200)) + "\n"
-	p.block(head)
-	p.line(v.word(it.State) + dash(shorten(why, 600)) + "\n")
-	if def := definition(it); def != "" {
+	p.block("#### " + mark(it.State) + " " + v.name(it) + " " + inline(shorten(oneLine(it.Title), 200)) + "\n")
+	p.line(v.sentence(it) + "\n")
+	if def, differs := definition(it); def != "" {
+		info := ""
+		if differs {
+			info = "diff"
+		}
 		p.line("\n")
-		p.fence(0, def)
+		p.fence(0, info, def)
 	}
 	if tail == "" {
 		return
@@ -181,12 +183,32 @@ func (v *view) output(p *page, it item) {
 		p.block("Output:\n")
 	}
 	p.line("\n")
-	p.fence(0, cut)
+	p.fence(0, "", cut)
+}
+
+// sentence puts the measurement, the claim and the signature side by side.
+func (v *view) sentence(it item) string {
+	why, _ := split(it)
+	got := measured(it)
+	switch {
+	case it.Run != nil && why != "":
+		got = "**" + inline(shorten(why, 600)) + "**, " + seconds(it.Run.DurationMS)
+	case v.bootstrap():
+	case it.State == gates.Unapproved:
+		got += ", " + v.word(it.State) + dash(shorten(why, 600))
+	case why != "":
+		got += ": " + inline(shorten(why, 600))
+	}
+	s := got + " · author says " + says(it)
+	if by := v.signedAt(it); by != "" && it.Approval != nil {
+		s += " · signed by " + by
+	}
+	return s
 }
 
 // definition writes a gate's definition as the ledger does; where it changed,
 // the old lines behind a minus sign.
-func definition(it item) string {
+func definition(it item) (text string, differs bool) {
 	var b strings.Builder
 	old := gates.Was{Check: it.Check, Expect: it.Expect, CWD: it.CWD}
 	if it.Was != nil {
@@ -198,6 +220,7 @@ func definition(it item) string {
 		case was == now:
 			b.WriteString("  " + key + ": " + oneLine(now) + "\n")
 		default:
+			differs = true
 			if was != "" {
 				b.WriteString("- " + key + ": " + oneLine(was) + "\n")
 			}
@@ -209,5 +232,5 @@ func definition(it item) string {
 	line("CHECK", old.Check, it.Check)
 	line("EXPECT", old.Expect, it.Expect)
 	line("CWD", old.CWD, it.CWD)
-	return b.String()
+	return b.String(), differs
 }

@@ -65,7 +65,7 @@ func (v *view) context() string {
 	if c := v.changes(); c != "" {
 		parts = append(parts, c)
 	}
-	if sha := v.commit(v.r.Trust.Commit); sha != "" && v.signed() {
+	if sha := v.commit(v.r.Trust.Commit); sha != "" && v.signed() && !v.bootstrap() {
 		parts = append(parts, "judged by "+codeSpan(v.trustName())+" at "+sha)
 	}
 	sha := v.r.Subject.HeadSHA
@@ -158,12 +158,12 @@ func (v *view) findings(p *page) {
 		}
 		p.line("- " + codeSpan(f.path+":"+strconv.Itoa(f.Line)+":"+strconv.Itoa(f.Column)) + " " + inline(f.Message) + "\n")
 		if f.Fix != "" {
-			p.fence(2, f.Fix)
+			p.fence(2, "", f.Fix)
 		}
 	}
 }
 
-const tableHead = "|  | Gate | Author says | Measured | Signed by |\n|--|--|--|--|--|\n"
+const tableHead = "|  | Gate | Author says | Measured | Signed by |\n|--|:--|:--|:--|:--|\n"
 
 // folded writes the table: a row for each gate that is not met, one for the rest.
 func (v *view) folded(p *page) {

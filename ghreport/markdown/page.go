@@ -79,29 +79,41 @@ func (p *page) details(summary string, body func()) {
 
 // fence appends text as fenced raw text, indent columns in. Text that does not
 // fit is cut, which ends the page.
-func (p *page) fence(indent int, text string) {
+func (p *page) fence(indent int, info, text string) {
 	if p.full {
 		p.left += len(text)
 		return
 	}
-	text = strings.TrimRight(clean(text), "\n")
+	text = trimLines(clean(text))
 	if text == "" {
 		return
 	}
-	s := escape.FenceIndented(text, "", indent)
+	s := escape.FenceIndented(text, info, indent)
 	if room := p.room(); len(s) > room {
 		marks := len(s) - len(text) - indent*strings.Count(text, "\n")
 		head := ""
 		if room-marks >= minFence {
 			head = cutLines(text, room-marks, indent)
 		}
-		if s = escape.FenceIndented(head, "", indent); head == "" || len(s) > room {
+		if s = escape.FenceIndented(head, info, indent); head == "" || len(s) > room {
 			p.skip(len(text))
 			return
 		}
 		p.skip(len(text) - len(head))
 	}
 	p.buf.WriteString(s)
+}
+
+// trimLines drops blank lines at both ends.
+func trimLines(s string) string {
+	s = strings.TrimRight(s, " \t\n")
+	for {
+		line, rest, ok := strings.Cut(s, "\n")
+		if !ok || strings.TrimSpace(line) != "" {
+			return s
+		}
+		s = rest
+	}
 }
 
 // cutLines returns the longest start of s that costs at most n bytes when every

@@ -30,7 +30,7 @@ var telling = [...][]string{
 }
 
 // decisiveScan is how much of the end of an output is searched for such lines.
-const decisiveScan = 8 << 10
+const decisiveScan = 4 << 10
 
 // decisive picks at most n lines of output that say why: the ones with telling
 // words, in their order, else the last ones. Lines are cut at 200 bytes.

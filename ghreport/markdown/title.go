@@ -61,24 +61,44 @@ func (v *view) openTitle() string {
 	groups := v.groups()
 	if len(groups) == 1 {
 		g := groups[0]
+		few := labels(g.items, shown(len(g.items)))
 		switch {
 		case g.state == gates.Unapproved && v.signed():
-			return "waiting for a maintainer to sign " + labels(g.items, shown(len(g.items)))
-		case g.state == gates.Removed:
-			return labels(g.items, shown(len(g.items))) + was(len(g.items)) + " removed from " + g.items[0].path
+			return "waiting for a maintainer to sign " + few
+		case g.state == gates.Removed && onePath(g.items):
+			return few + was(len(g.items)) + " removed from " + g.items[0].path
 		case g.state == gates.Failed && claimed(g.items):
 			if len(g.items) == 1 {
 				return g.items[0].label + " is ticked but fails"
 			}
-			return labels(g.items, shown(len(g.items))) + " are ticked but fail"
+			return few + " are ticked but fail"
 		}
+		return few + " " + v.word(g.state)
 	}
-	n := shown(len(v.open))
-	parts := make([]string, 0, len(groups))
+	room := shown(len(v.open))
+	rest := len(v.open) - room
+	var parts []string
 	for _, g := range groups {
-		parts = append(parts, labels(g.items, n)+" "+v.word(g.state))
+		n := min(room, len(g.items))
+		if n == 0 {
+			break
+		}
+		room -= n
+		parts = append(parts, labels(g.items[:n], n)+" "+v.word(g.state))
+	}
+	if rest > 0 {
+		return strings.Join(parts, ", ") + " and " + strconv.Itoa(rest) + " more not met"
 	}
 	return strings.Join(parts, ", ")
+}
+
+func onePath(items []item) bool {
+	for _, it := range items {
+		if it.path != items[0].path {
+			return false
+		}
+	}
+	return true
 }
 
 // shown says how many ids of n are written out: all, or three and a count.

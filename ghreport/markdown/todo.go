@@ -58,7 +58,7 @@ func (v *view) authorItem(p *page, it item) {
 	case gates.Unapproved:
 		p.line("- " + name + " is not approved here" + dash(why) + ". Next: " + v.step(next, it) + "\n")
 	case gates.Abandoned:
-		p.line("- " + name + " was given up" + dash(why) + ". Next: " + v.step(next, it) + "\n")
+		p.line("- " + name + " was given up" + dash(why) + ". Next: " + v.step(first(next, "take its ABANDON line out, or agree who goes on with it"), it) + "\n")
 	default:
 		p.line("- " + name + " has not run" + dash(why) + ". Next: " + v.step(next, it) + "\n")
 	}
@@ -84,7 +84,7 @@ func (v *view) failedItem(p *page, it item, why, next string) {
 		return
 	}
 	p.line(head + ":\n")
-	p.fence(2, lines)
+	p.fence(2, "", lines)
 	p.line(v.fix(next, it))
 }
 
