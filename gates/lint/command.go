@@ -35,6 +35,7 @@ func (l *linter) command(g *ledger.Gate) {
 	}
 	if followed {
 		l.canFail(g, &f)
+		l.filtered(g, &f)
 	}
 }
 

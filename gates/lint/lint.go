@@ -40,6 +40,7 @@ func Rules() []Rule {
 		{ownEcho, "CHECK itself prints what EXPECT wants, whatever happens"},
 		{anyOutput, "every output matches EXPECT; `/^/` says so plainly"},
 		{emptyOutput, "EXPECT is met by no output at all"},
+		{zeroTests, "a test run narrowed by a filter, with an EXPECT that is met when no test matches"},
 		{bareNumber, "EXPECT is a number, which is part of longer numbers"},
 		{anchor, "`$` without the flag `m` stops before the final newline"},
 		{slashPattern, "EXPECT between slashes is a pattern, with slashes inside"},
@@ -68,6 +69,7 @@ const (
 	ownEcho        = "own-echo"
 	anyOutput      = "any-output"
 	emptyOutput    = "empty-output"
+	zeroTests      = "zero-tests"
 	bareNumber     = "bare-number"
 	anchor         = "anchor-without-m"
 	slashPattern   = "slash-pattern"
