@@ -2,8 +2,9 @@ package allowlist
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"regexp"
+	"runtime"
 	"sort"
 	"strings"
 	"sync"
@@ -17,11 +18,43 @@ import (
 // MaxSignatures is how many signature files one statement may have.
 const MaxSignatures = 64
 
-// Names of files. They help people to find things and prove nothing.
-var (
-	statementName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,120}\.approval$`)
-	signatureName = regexp.MustCompile(`^(.*\.approval)\.[0-9a-f]{8}\.sig$`)
+// Names of files help people to find things and prove nothing.
+const (
+	statementSuffix = ".approval"
+	signatureSuffix = ".sig"
+	maxName         = 128
 )
+
+// isStatement reports whether a path is a statement's: directly beneath approvals,
+// of plain characters, ending in .approval.
+func isStatement(path string) bool {
+	name := strings.TrimPrefix(path, approval.ApprovalsPath)
+	if !strings.HasSuffix(name, statementSuffix) || len(name) == len(statementSuffix) || len(name) > maxName || name[0] == '.' {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// signatureOf returns the path of the statement whose signature path is, "" if it
+// is none: the statement's path, 8 hex digits, .sig.
+func signatureOf(path string) string {
+	rest, ok := strings.CutSuffix(path, signatureSuffix)
+	if !ok || len(rest) < 9 || rest[len(rest)-9] != '.' {
+		return ""
+	}
+	for _, c := range rest[len(rest)-8:] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return ""
+		}
+	}
+	return rest[:len(rest)-9]
+}
 
 // StatementPath is where a statement with that identity is written:
 // .gatesworn/approvals/2026-11-30-77aa01bc55e1.approval.
@@ -35,8 +68,8 @@ func SignaturePath(path string, key ssh.PublicKey) string {
 	return path + "." + strings.TrimPrefix(approval.Digest(key.Marshal()), "sha256:")[:8] + ".sig"
 }
 
-// Options is what an allowlist is read from. The trees' Blob must be usable from
-// several goroutines if the List is.
+// Options is what an allowlist is read from. Judged.Blob is called from several
+// goroutines.
 type Options struct {
 	Judged  approval.Tree // statements and signatures come from here
 	Trust   approval.Tree // of the trust ref; nil: no statement is trusted
@@ -111,7 +144,7 @@ func (l *List) collect(t approval.Tree, byID map[string]*item, trust bool) (stra
 	byPath := map[string]*item{}
 	files := beneath(t.Entries(), approval.ApprovalsPath)
 	for _, e := range files {
-		if !statementName.MatchString(strings.TrimPrefix(e.Path, approval.ApprovalsPath)) || e.Mode != approval.ModeFile {
+		if !isStatement(e.Path) || e.Mode != approval.ModeFile {
 			continue
 		}
 		id, err := identity(t, e)
@@ -131,12 +164,11 @@ func (l *List) collect(t approval.Tree, byID map[string]*item, trust bool) (stra
 		if byPath[e.Path] != nil {
 			continue
 		}
-		m := signatureName.FindStringSubmatch(e.Path)
-		if m == nil || byPath[m[1]] == nil || e.Mode != approval.ModeFile {
+		it := byPath[signatureOf(e.Path)]
+		if it == nil || e.Mode != approval.ModeFile {
 			stray = append(stray, e.Path)
 			continue
 		}
-		it := byPath[m[1]]
 		it.sigs = append(it.sigs, signatureFile{e, t})
 	}
 	return stray, nil
@@ -165,21 +197,59 @@ func beneath(entries []approval.Entry, prefix string) []approval.Entry {
 func (l *List) load() error {
 	l.once.Do(func() {
 		l.byDigest, l.byGate = map[[32]byte][]*item{}, map[string][]*item{}
-		var scratch []byte
-		for _, it := range l.items {
-			data, err := it.tree.Blob(it.entry)
-			if err != nil {
-				l.loadErr = fmt.Errorf("read %s: %w", it.path, err)
-				return
-			}
-			if len(data) > MaxStatement {
-				l.odd = append(l.odd, it)
-				continue
-			}
-			l.index(it, skim(data, &scratch))
+		sketches := make([]sketch, len(l.items))
+		if l.loadErr = l.skimAll(sketches); l.loadErr != nil {
+			return
+		}
+		for i, it := range l.items {
+			l.index(it, sketches[i])
 		}
 	})
 	return l.loadErr
+}
+
+// skimAll sketches all statements: those of the judged commit on every processor,
+// because reading ten thousand objects is most of the work.
+func (l *List) skimAll(sketches []sketch) error {
+	workers := min(runtime.GOMAXPROCS(0), 1+len(l.items)/64)
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			var scratch []byte
+			for i := w; i < len(l.items) && errs[w] == nil; i += workers {
+				if !l.items[i].trustOnly {
+					errs[w] = l.items[i].skim(&sketches[i], &scratch)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	var scratch []byte
+	for i, it := range l.items {
+		if !it.trustOnly {
+			continue
+		}
+		if err := it.skim(&sketches[i], &scratch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skim leaves the sketch of a statement that is too large empty.
+func (it *item) skim(s *sketch, scratch *[]byte) error {
+	data, err := it.tree.Blob(it.entry)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", it.path, err)
+	}
+	if len(data) <= MaxStatement {
+		*s = skim(data, scratch)
+	}
+	return nil
 }
 
 func (l *List) index(it *item, s sketch) {

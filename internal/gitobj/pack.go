@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 )
 
 // pack is a pack file with its index. find and open are called under the store's
@@ -64,7 +65,7 @@ func (p *pack) open() error {
 		p.err = fmt.Errorf("%s.pack: %w", p.base, err)
 		return p.err
 	}
-	p.file, p.src, p.size = f, f, fi.Size()
+	p.file, p.src, p.size = f, &blockReader{src: f, size: fi.Size()}, fi.Size()
 	return nil
 }
 
@@ -78,6 +79,59 @@ func checkPackHeader(src io.ReaderAt, size int64, f Format) error {
 		return corrupt("pack header")
 	}
 	return nil
+}
+
+// blockReader reads a file in blocks and keeps some, because objects that belong
+// together lie together and a call of the system costs as much as inflating one.
+type blockReader struct {
+	src  io.ReaderAt
+	size int64
+
+	mu     sync.Mutex
+	blocks map[int64][]byte
+}
+
+const (
+	blockSize = 32 << 10
+	maxBlocks = 512 // 16 MiB
+)
+
+// ReadAt is io.ReaderAt's.
+func (r *blockReader) ReadAt(b []byte, at int64) (n int, err error) {
+	for n < len(b) {
+		if at >= r.size {
+			return n, io.EOF
+		}
+		block, err := r.block(at / blockSize)
+		if err != nil {
+			return n, err
+		}
+		off := at % blockSize
+		if off >= int64(len(block)) {
+			return n, io.ErrUnexpectedEOF // the file was cut
+		}
+		k := copy(b[n:], block[off:])
+		n, at = n+k, at+int64(k)
+	}
+	return n, nil
+}
+
+func (r *blockReader) block(i int64) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b, ok := r.blocks[i]; ok {
+		return b, nil
+	}
+	b := make([]byte, min(blockSize, r.size-i*blockSize))
+	n, err := r.src.ReadAt(b, i*blockSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if r.blocks == nil || len(r.blocks) >= maxBlocks {
+		r.blocks = map[int64][]byte{}
+	}
+	r.blocks[i] = b[:n]
+	return b[:n], nil
 }
 
 // Types of entries in a pack.

@@ -97,7 +97,6 @@ func (c *treeCache) put(oid OID, list []Entry) {
 
 func parseTree(data []byte, f Format) ([]Entry, error) {
 	list := make([]Entry, 0, min(len(data)/30, 1024))
-	names := map[string]bool{}
 	for len(data) > 0 {
 		nul := bytes.IndexByte(data, 0)
 		if nul < 0 || len(data) < nul+1+int(f) {
@@ -112,22 +111,41 @@ func parseTree(data []byte, f Format) ([]Entry, error) {
 		if !safeName(name) {
 			return nil, fmt.Errorf("entry %.200q: %w: a name git does not check out", name, ErrCorrupt)
 		}
-		// "a" the file and "a" the folder sort apart, so order alone does not show a repeated name.
-		if names[name] || len(list) > 0 && sortKey(list[len(list)-1]) >= sortKey(e) {
+		if len(list) > 0 && !inOrder(list[len(list)-1], e) || e.Mode == ModeTree && fileBefore(list, name) {
 			return nil, fmt.Errorf("entry %.200q: %w: repeated or out of order", name, ErrCorrupt)
 		}
-		names[name] = true
 		list = append(list, e)
 	}
 	return list, nil
 }
 
-// sortKey is the name git sorts a tree's entries by.
-func sortKey(e Entry) string {
-	if e.Mode == ModeTree {
-		return e.Path + "/"
+// inOrder compares as git does: a folder's name ends in a slash.
+func inOrder(a, b Entry) bool {
+	n := min(len(a.Path), len(b.Path))
+	if a.Path[:n] != b.Path[:n] {
+		return a.Path[:n] < b.Path[:n]
 	}
-	return e.Path
+	next := func(e Entry) byte {
+		if len(e.Path) > n {
+			return e.Path[n]
+		}
+		if e.Mode == ModeTree {
+			return '/'
+		}
+		return 0
+	}
+	return next(a) < next(b) // equal only for one name twice: no name holds a slash
+}
+
+// fileBefore reports that a file has the folder's name. It sorts before the
+// folder, perhaps with names between that begin with it, such as "a" "a.b" "a/".
+func fileBefore(list []Entry, name string) bool {
+	for i := len(list) - 1; i >= 0 && strings.HasPrefix(list[i].Path, name); i-- {
+		if list[i].Path == name {
+			return true
+		}
+	}
+	return false
 }
 
 // parseMode accepts the modes git writes today and two old spellings of them: a
