@@ -57,6 +57,7 @@ func (s *script) Exec(_ context.Context, c gates.Command) gates.Result {
 type log struct{ lines []string }
 
 func (l *log) Withheld(g gates.Gate)             { l.lines = append(l.lines, "withheld "+g.ID) }
+func (l *log) Planned(int)                       {}
 func (l *log) Started(name string, at time.Time) { l.lines = append(l.lines, "started "+name) }
 func (l *log) Ended(name string)                 {}
 func (l *log) Result(g gates.Gate)               { l.lines = append(l.lines, fmt.Sprintf("%s %s", g.ID, g.State)) }

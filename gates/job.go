@@ -99,9 +99,11 @@ type Recorder interface {
 }
 
 // Observer is told what happens, from one goroutine. Withheld and Result come in
-// ledger order, Withheld before anything runs; Started and Ended as it happens.
+// ledger order, Withheld before anything runs; Planned says how many checks are
+// going to run, Started and Ended come as it happens.
 type Observer interface {
 	Withheld(g Gate)
+	Planned(checks int)
 	Started(name string, at time.Time)
 	Ended(name string)
 	Result(g Gate)

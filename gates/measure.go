@@ -54,11 +54,17 @@ func measure(ctx context.Context, job Job, items []*item, exec Exec, watch Obser
 		settled: make([]bool, len(items)),
 	}
 	queue := p.queue()
+	planned := 0
 	for i, it := range items {
 		p.settled[i] = !it.run
+		if it.run {
+			planned++
+		}
 	}
+	watch.Planned(planned)
 	p.announce()
 	p.loop(ctx, queue)
+	p.abandonRest(ctx)
 	return errors.Join(p.errs...)
 }
 
@@ -257,6 +263,19 @@ func (p *pool) recorded(e event) {
 // settle marks a gate's state as final and announces what is next in ledger order.
 func (p *pool) settle(i int) {
 	p.settled[i] = true
+	p.announce()
+}
+
+// abandonRest announces what an interrupted run never came to.
+func (p *pool) abandonRest(ctx context.Context) {
+	for i, it := range p.items {
+		if !p.settled[i] {
+			if ctx.Err() != nil {
+				it.out.Reason = "interrupted before it ran"
+			}
+			p.settled[i] = true
+		}
+	}
 	p.announce()
 }
 

@@ -118,6 +118,7 @@ func (s *session) close() {
 type silent struct{}
 
 func (silent) Withheld(gates.Gate)       {}
+func (silent) Planned(int)               {}
 func (silent) Started(string, time.Time) {}
 func (silent) Ended(string)              {}
 func (silent) Result(gates.Gate)         {}

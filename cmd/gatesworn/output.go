@@ -24,7 +24,7 @@ func (s *session) finish(ctx context.Context, permit gates.Permit, exec gates.Ex
 	streams := s.streams()
 	s.text = render.NewText(streams.text, s.style(streams.text), nil)
 	if !s.flags.status.on && permit != nil {
-		s.live = render.NewProgress(s.app.err, terminal(s.app.err), 0, s.app.now())
+		s.live = render.NewProgress(s.app.err, terminal(s.app.err), s.app.now())
 		s.text = render.NewText(streams.text, s.style(streams.text), s.live)
 		stop := s.tick()
 		defer stop()

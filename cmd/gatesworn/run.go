@@ -15,6 +15,7 @@ import (
 	"github.com/gatesworn/gatesworn/gates/render"
 	"github.com/gatesworn/gatesworn/gates/runner"
 	"github.com/gatesworn/gatesworn/gates/scope"
+	"github.com/gatesworn/gatesworn/internal/escape"
 )
 
 // defaultTimeout is unlazy's, in seconds.
@@ -82,6 +83,9 @@ func (s *session) local(ctx context.Context) error {
 	if s.broken = s.findings(); s.broken {
 		return s.finish(ctx, nil, nil)
 	}
+	if err := s.waves(); err != nil {
+		return err
+	}
 	s.job.OtherTree = s.work.OtherTree(ctx, s.job.Sources)
 	if f.status.on {
 		return s.finish(ctx, refuseAll{}, nil)
@@ -103,6 +107,23 @@ func (s *session) local(ctx context.Context) error {
 	}
 	s.job.Base.Execution = gates.Execution{Containment: exec.Containment(), Jobs: s.job.Jobs, Env: s.environment()}
 	return s.finish(ctx, permit, exec)
+}
+
+// waves adds what a scope's launch waves mean for its verdict; naming gates asks about those alone.
+func (s *session) waves() error {
+	for _, path := range s.targets.Missing {
+		s.app.warn("the policy names %s, which is not there", escape.Line(path))
+	}
+	if s.targets.Scope == "" || len(s.job.Only) > 0 {
+		return nil
+	}
+	d, err := scope.Waves(s.work.Root, s.targets.Scope)
+	if err != nil {
+		return withHint(err, "gatesworn wave status --scope "+s.targets.Scope)
+	}
+	sum := d.Summary()
+	s.job.Base.Pending, s.job.Base.Handoffs = sum.Unresolved, sum.Abandoned
+	return nil
 }
 
 // prepare fills in shell, environment, time limit and jobs.

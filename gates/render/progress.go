@@ -29,9 +29,9 @@ type running struct {
 	at   time.Time
 }
 
-// NewProgress reports on total gates to w.
-func NewProgress(w io.Writer, terminal bool, total int, now time.Time) *Progress {
-	return &Progress{w: w, terminal: terminal, total: total, last: now}
+// NewProgress reports to w.
+func NewProgress(w io.Writer, terminal bool, now time.Time) *Progress {
+	return &Progress{w: w, terminal: terminal, last: now}
 }
 
 // Tick redraws the line, or writes the heartbeat when its time has come.
@@ -82,8 +82,8 @@ func (p *Progress) ended(name string) {
 	}
 }
 
-// Grow adds gates to the total once it is known.
-func (p *Progress) Grow(n int) {
+// grow adds checks to the total once it is known.
+func (p *Progress) grow(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total += n

@@ -38,7 +38,6 @@ type Text struct {
 	out   *bufio.Writer
 	style Style
 	live  *Progress
-	ran   int // results of checks that ran
 	err   error
 }
 
@@ -70,6 +69,13 @@ func (t *Text) withheld(b *strings.Builder, g gates.Gate) {
 	t.ending(b, "NOT RUN: "+g.Reason, g.Next)
 }
 
+// Planned tells the progress line how much there is to do.
+func (t *Text) Planned(checks int) {
+	if t.live != nil {
+		t.live.grow(checks)
+	}
+}
+
 // Started feeds the progress line.
 func (t *Text) Started(name string, at time.Time) {
 	if t.live != nil {
@@ -86,8 +92,8 @@ func (t *Text) Ended(name string) {
 
 // Result prints one gate's outcome; a gate that is met by its claim prints nothing.
 func (t *Text) Result(g gates.Gate) {
-	if g.Run != nil {
-		t.ran++
+	if g.State == gates.Blocked && t.live != nil {
+		t.live.ended(g.Name) // it was planned and never started
 	}
 	t.print(func(b *strings.Builder) { t.result(b, g) })
 }
