@@ -48,7 +48,7 @@ func (p *Progress) Tick(now time.Time) {
 	}
 	if now.Sub(p.last) >= heartbeat {
 		p.last = now
-		fmt.Fprintf(p.w, "gatesworn: running %s, %d left\n", p.list(now, " (%s)"), p.left())
+		fmt.Fprintf(p.w, "gatesworn: running %s, %d left\n", p.list(now, " (%ds)"), p.left())
 	}
 }
 
@@ -92,7 +92,7 @@ func (p *Progress) grow(n int) {
 func (p *Progress) left() int { return max(0, p.total-p.done-len(p.running)) }
 
 func (p *Progress) line(now time.Time) string {
-	return fmt.Sprintf("running %s · %d of %d left · ^C keeps what is done", p.list(now, " %s"), p.left(), p.total)
+	return fmt.Sprintf("running %s · %d of %d left · ^C keeps what is done", p.list(now, " %ds"), p.left(), p.total)
 }
 
 // list names at most three running gates with how long they have been.
@@ -103,7 +103,7 @@ func (p *Progress) list(now time.Time, format string) string {
 			parts = append(parts, fmt.Sprintf("%d more", len(p.running)-3))
 			break
 		}
-		parts = append(parts, r.name+fmt.Sprintf(format, now.Sub(r.at).Round(time.Second)))
+		parts = append(parts, r.name+fmt.Sprintf(format, int(now.Sub(r.at).Round(time.Second)/time.Second)))
 	}
 	return strings.Join(parts, ", ")
 }
