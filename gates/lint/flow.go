@@ -96,6 +96,7 @@ func (f *flow) chain(lists []chain, i int) (c culprit, ok bool) {
 		return culprit{text: "&", op: "&", cut: p.end, last: p}, true
 	}
 	c, ok = f.pipe(l.pipes[0])
+	ready := prepares(l.pipes[0])
 	if ok && i > 0 && len(l.pipes) == 1 && c.op == "" {
 		before := lists[i-1]
 		left := before.pipes[len(before.pipes)-1].last()
@@ -109,12 +110,20 @@ func (f *flow) chain(lists []chain, i int) (c culprit, ok bool) {
 			c = culprit{text: strings.TrimSpace(f.src[left.end:]), op: "||", cut: left.end, last: right.last, left: left}
 			ok = true
 		case op == "&&":
-			if ok = ok && fine; ok {
+			// A missing folder fails the check; what the pipe hides, it does not.
+			if ok = (ok || ready && right.op == "|") && fine; ok {
 				c = right
 			}
 		}
+		ready = ready && op == "&&" && prepares(l.pipes[j+1])
 	}
 	return c, ok
+}
+
+// prepares reports `cd` and the like in front of what is checked.
+func prepares(p pipeline) bool {
+	n := p.last().name()
+	return len(p) == 1 && (n == "cd" || n == "export" || n == "mkdir" || n == "set")
 }
 
 // pipe tells whether a pipeline always succeeds.

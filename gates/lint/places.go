@@ -32,7 +32,7 @@ func (l *linter) places(g *ledger.Gate) {
 		if m == nil || a.key == ledger.Check && containers.MatchString(a.value) {
 			continue
 		}
-		l.at(g, a.key, machinePath, fmt.Sprintf("%s exists on one machine; use a path relative to the repository", short(m[1], maxQuoted)))
+		l.at(g, a.key, machinePath, fmt.Sprintf("%s exists on one machine; use a path relative to the repository", short(strings.TrimRight(m[1], ");,`"), maxQuoted)))
 	}
 }
 
