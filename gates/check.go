@@ -21,6 +21,7 @@ type item struct {
 	asked bool
 	run   bool // will be measured, if nothing it needs gets in the way
 	out   Gate
+	pass  *Pass // to be kept, or of a reused gate to be written
 }
 
 // Check judges the ledgers of a job: it decides every gate, runs what may and has
@@ -30,6 +31,7 @@ type item struct {
 // stops the checks that run; what is finished is kept.
 func Check(ctx context.Context, job Job, permit Permit, exec Exec, watch Observer) (Report, error) {
 	started := job.Now()
+	job.onlyLocal()
 	report := job.Base
 	report.Schema, report.StartedAt = Schema, started
 	items, err := job.items()
@@ -57,6 +59,7 @@ func Check(ctx context.Context, job Job, permit Permit, exec Exec, watch Observe
 			}
 		}
 	}
+	job.reuse(items)
 	trouble = errors.Join(trouble, measure(ctx, job, items, exec, watch, started))
 	if ctx.Err() != nil {
 		trouble = errors.Join(trouble, ErrInterrupted)
@@ -100,9 +103,9 @@ func (job *Job) items() ([]*item, error) {
 		return items, err
 	}
 	for i, it := range items {
-		it.asked = len(job.Only) == 0 || asked[i]
+		it.asked = (len(job.Only) == 0 || asked[i]) && (job.Share == nil || job.Share(it.src.Path, it.gate.ID))
 		it.out.NotAsked = !it.asked
-		it.rest(job.Mode)
+		it.rest(job.Mode, job.proven())
 	}
 	return items, nil
 }
@@ -122,7 +125,8 @@ func claimed(g ledger.Gate) Claimed {
 }
 
 // rest gives a gate the state it has if it is never measured, and says whether it has to be.
-func (it *item) rest(mode Mode) {
+// With prove a claim is not enough.
+func (it *item) rest(mode Mode, prove bool) {
 	claimMet := it.worth.Claim == evidence.Met
 	switch {
 	case it.worth.Claim == evidence.Abandoned:
@@ -142,7 +146,7 @@ func (it *item) rest(mode Mode) {
 	case mode == Status:
 		it.out.State, it.out.Reason = NotRun, staleReason(it.gate, it.worth)
 		it.out.Next = "gatesworn check " + it.out.Name
-	case mode == Unmet && claimMet && !it.src.Standing:
+	case mode == Unmet && claimMet && !it.src.Standing && !prove:
 		it.out.State = Met
 	default:
 		it.run = true

@@ -58,6 +58,11 @@ type Job struct {
 	// this one in more than ledgers; nil: not known, nothing is said.
 	OtherTree func(tree string) bool
 
+	// Reuse remembers earlier passes; nil: every gate is judged as the mode says.
+	Reuse Reuse
+	// Share says whether a gate belongs to this part of a sharded run; nil: all do.
+	Share func(ledger, id string) bool
+
 	// Expected returns the last recorded duration of a gate, 0 if unknown.
 	Expected func(g GateRef) time.Duration
 	// Unpassed names variables that the output mentions, that are set here and

@@ -62,8 +62,9 @@ func measure(ctx context.Context, job Job, items []*item, exec Exec, watch Obser
 		}
 	}
 	watch.Planned(planned)
+	restored := p.restore()
 	p.announce()
-	p.loop(ctx, queue)
+	p.loop(ctx, queue, restored)
 	p.abandonRest(ctx)
 	return errors.Join(p.errs...)
 }
@@ -151,8 +152,8 @@ func (p *pool) blockTask(q *schedule.Queue, t int) {
 }
 
 // loop starts checks as slots free up until nothing is left to start or to wait for.
-func (p *pool) loop(ctx context.Context, q *schedule.Queue) {
-	waiting := 0 // events still to come
+// waiting is the number of events that are to come already.
+func (p *pool) loop(ctx context.Context, q *schedule.Queue, waiting int) {
 	running := 0
 	for {
 		for ctx.Err() == nil {
@@ -217,7 +218,8 @@ func (p *pool) finished(e event) bool {
 	it, m := p.items[e.item], e.measured
 	p.watch.Ended(it.out.Name)
 	p.conclude(it, m)
-	if it.src.Recorder == nil || m.result.End == Interrupted || m.changed != nil {
+	written := it.src.Recorder != nil
+	if !written && p.job.Reuse == nil || m.result.End == Interrupted || m.changed != nil {
 		p.settle(e.item)
 		return false
 	}
@@ -227,16 +229,29 @@ func (p *pool) finished(e event) bool {
 			Output: m.output, Shell: p.job.Shell, Dir: it.ref.Dir, Path: p.job.Path, Tree: p.job.Tree,
 		})
 		if err != nil {
-			p.errs = append(p.errs, fmt.Errorf("cannot record %s: %w", it.out.Name, err))
+			if written {
+				p.errs = append(p.errs, fmt.Errorf("cannot record %s: %w", it.out.Name, err))
+			}
 			p.settle(e.item)
 			return false
 		}
 		entry.Evidence = line
+		it.pass = &Pass{At: m.began.Add(m.result.Duration), Evidence: line}
 	}
-	it.src.Recorder.Record(entry, func(r Recorded, err error) {
-		p.events <- event{item: e.item, recorded: r, err: err}
-	})
+	if !written {
+		p.keep(it)
+		p.settle(e.item)
+		return false
+	}
+	p.record(e.item, entry)
 	return true
+}
+
+// record hands a result to its ledger; what became of it is an event.
+func (p *pool) record(i int, entry Entry) {
+	p.items[i].src.Recorder.Record(entry, func(r Recorded, err error) {
+		p.events <- event{item: i, recorded: r, err: err}
+	})
 }
 
 // recorded takes in what became of a result.
@@ -244,6 +259,7 @@ func (p *pool) recorded(e event) {
 	it := p.items[e.item]
 	switch e.recorded {
 	case RecordWritten, RecordUnneeded:
+		p.keep(it)
 	case RecordStale:
 		it.out.State, it.out.Stale = NotRun, true
 		it.out.Reason = "its definition changed while the check ran; the result was discarded"
