@@ -51,11 +51,12 @@ func TestTokenStaysHome(t *testing.T) {
 		"redirect": {Status: 302, Header: http.Header{"Location": {away.URL}}, Times: 1},
 		"moved":    {Status: 307, Header: http.Header{"Location": {away.URL}}, Times: 1},
 		"denied":   {Status: 401, Times: 1},
-		"torn":     {Times: 4},
+		"torn":     {},
 		"html":     {Status: 200, Answer: "<html>", Times: 1},
 	} {
 		w.Break(f)
 		_, err := w.client.Repository(context.Background())
+		w.Mend()
 		if err == nil || strings.Contains(fmt.Sprintf("%v %+v", err, err), ghtest.Token) {
 			t.Errorf("%s: %v", name, err)
 		}

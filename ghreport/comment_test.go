@@ -234,3 +234,33 @@ func TestCommentAtTheLimit(t *testing.T) {
 		t.Error("posted more than once")
 	}
 }
+
+// FuzzMarker: no body panics, and what is taken for a marker is one of ours.
+func FuzzMarker(f *testing.F) {
+	f.Add(marker{Name: "n", Head: "h", Run: 1, Attempt: 1}.String() + "body\n")
+	f.Add("<!-- gatesworn:7b226e223a22227d -->\r\n")
+	f.Add("> <!-- gatesworn:00 -->")
+	f.Fuzz(func(t *testing.T, body string) {
+		m, visible, ok := parseMarker(body)
+		if !ok {
+			return
+		}
+		if !strings.HasPrefix(body, markerHead) || !strings.HasSuffix(body, visible) || m.Name == "" {
+			t.Fatalf("%q gives %+v %q", body, m, visible)
+		}
+		again, _, ok := parseMarker(m.String() + visible)
+		if !ok || again.Run != m.Run {
+			t.Fatalf("%+v does not come back", m)
+		}
+	})
+}
+
+func FuzzExternalID(f *testing.F) {
+	f.Add(Target{Stream: "s", RunID: 7, Attempt: 2}.externalID())
+	f.Add("gatesworn/1/x/-1/0")
+	f.Fuzz(func(t *testing.T, s string) {
+		if _, r, ok := parseExternalID(s); ok && (r.id <= 0 || r.attempt <= 0) {
+			t.Fatalf("%q gives %+v", s, r)
+		}
+	})
+}

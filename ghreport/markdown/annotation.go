@@ -76,16 +76,14 @@ func (v *view) annotate(it item) Annotation {
 }
 
 func note(path string, line int, level, title, msg, raw string) Annotation {
-	if msg = strings.TrimSpace(msg); msg == "" {
-		msg = title
-	}
+	title = first(oneLine(bmp(title)), "gatesworn")
 	return Annotation{
 		Path:       path,
 		Line:       max(line, 1),
 		Level:      level,
-		Title:      cutRunes(oneLine(bmp(title)), MaxAnnotationTitle),
-		Message:    cutRunes(bmp(clean(msg)), MaxAnnotationText),
-		RawDetails: cutRunes(bmp(clean(raw)), MaxAnnotationText),
+		Title:      cutRunes(title, MaxAnnotationTitle),
+		Message:    cutRunes(first(strings.TrimSpace(bmp(clean(msg))), title), MaxAnnotationText),
+		RawDetails: cutRunes(trimLines(bmp(clean(raw))), MaxAnnotationText),
 	}
 }
 

@@ -42,7 +42,9 @@ func (v *view) head(p *page) {
 		if v.bootstrap() && strings.Contains(n, "no .gatesworn/ yet") {
 			continue // setUp says it at length
 		}
-		p.block("⚠ " + inline(strings.TrimSpace(strings.TrimPrefix(n, "⚠"))) + "\n")
+		if n = strings.TrimSpace(strings.TrimPrefix(n, "⚠")); n != "" {
+			p.block("⚠ " + inline(n) + "\n")
+		}
 	}
 	p.block("### " + v.heading() + "\n")
 	if c := v.context(); c != "" {
@@ -78,7 +80,7 @@ func (v *view) context() string {
 	if v.at.Note != "" {
 		parts = append(parts, inline(v.at.Note))
 	}
-	if u := link("log", v.at.Log); u != "" {
+	if u := link("log", v.at.Log); u != "" && strings.HasPrefix(v.at.Log, strings.TrimSuffix(v.at.Server, "/")+"/") {
 		parts = append(parts, u)
 	}
 	return strings.Join(parts, " · ")

@@ -37,7 +37,7 @@ const (
 // lines say. The zero value renders without links.
 type Place struct {
 	Server  string   // "https://github.com"; anything that is not an http(s) origin gives no links
-	Log     string   // URL of the job's log, or ""
+	Log     string   // URL of the job's log on Server, or ""
 	Note    string   // who measured, when it was not this repository's own run: "measured by the fork's own run"
 	Remarks []string // last lines of the job summary, plain: "No comment: the token has no …"
 }

@@ -174,3 +174,13 @@ func TestOffered(t *testing.T) {
 		}
 	}
 }
+
+// A message that is nothing but an escape sequence leaves the title to be shown.
+func TestNoteIsNeverEmpty(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"", " \n", "\x1b[31m", "\x1b[31m\n\x1b[0m"} {
+		if a := note("GATES.md", 0, "failure", s, s, s); plainNote(a) != nil || a.Title == "" {
+			t.Errorf("%q gives %+v", s, a)
+		}
+	}
+}

@@ -63,7 +63,7 @@ func (v *view) timeline(p *page) {
 	ran = ran[:min(len(ran), timelineRows)]
 	slices.SortStableFunc(ran, func(a, b item) int { return int(a.Run.StartedMS - b.Run.StartedMS) })
 	var b strings.Builder
-	b.WriteString("gantt\n  dateFormat x\n  axisFormat %M:%S\n  section gates\n")
+	b.WriteString("gantt\n  dateFormat x\n  axisFormat %M:%S.%L\n  section gates\n")
 	for _, it := range ran {
 		kind := "done"
 		if it.State != gates.Met {
