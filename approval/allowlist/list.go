@@ -10,63 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/crypto/ssh"
-
 	"github.com/gatesworn/gatesworn/approval"
 )
 
 // MaxSignatures is how many signature files one statement may have.
 const MaxSignatures = 64
-
-// Names of files help people to find things and prove nothing.
-const (
-	statementSuffix = ".approval"
-	signatureSuffix = ".sig"
-	maxName         = 128
-)
-
-// isStatement reports whether a path is a statement's: directly beneath approvals,
-// of plain characters, ending in .approval.
-func isStatement(path string) bool {
-	name := strings.TrimPrefix(path, approval.ApprovalsPath)
-	if !strings.HasSuffix(name, statementSuffix) || len(name) == len(statementSuffix) || len(name) > maxName || name[0] == '.' {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
-}
-
-// signatureOf returns the path of the statement whose signature path is, "" if it
-// is none: the statement's path, 8 hex digits, .sig.
-func signatureOf(path string) string {
-	rest, ok := strings.CutSuffix(path, signatureSuffix)
-	if !ok || len(rest) < 9 || rest[len(rest)-9] != '.' {
-		return ""
-	}
-	for _, c := range rest[len(rest)-8:] {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return ""
-		}
-	}
-	return rest[:len(rest)-9]
-}
-
-// StatementPath is where a statement with that identity is written:
-// .gatesworn/approvals/2026-11-30-77aa01bc55e1.approval.
-func StatementPath(issued time.Time, id string) string {
-	short := strings.TrimPrefix(id, "sha256:")
-	return approval.ApprovalsPath + issued.UTC().Format(time.DateOnly) + "-" + short[:min(12, len(short))] + ".approval"
-}
-
-// SignaturePath is where the signature of that key over the statement at path is written.
-func SignaturePath(path string, key ssh.PublicKey) string {
-	return path + "." + strings.TrimPrefix(approval.Digest(key.Marshal()), "sha256:")[:8] + ".sig"
-}
 
 // Options is what an allowlist is read from. Judged.Blob is called from several
 // goroutines.
@@ -456,51 +404,4 @@ func onlyReplaces(s approval.Statement) approval.Statement {
 	}
 	s.Approve, s.Retire, s.Evidence, s.Root, s.Replaces = nil, nil, nil, nil, replaces
 	return s
-}
-
-// Older returns the digests, sorted, that a new statement approving digest for
-// the gate has to list in replaces: of every other version that somebody signed,
-// that has not expired and that nothing newer replaces already.
-func (l *List) Older(ledger, gate, digest string) ([]string, error) {
-	all, err := l.About(ledger, gate)
-	if err != nil {
-		return nil, err
-	}
-	latest, replaced := map[string]time.Time{}, map[string]time.Time{}
-	for _, s := range all {
-		if s.Fault != "" || !signedByAny(s) {
-			continue
-		}
-		own := map[string]bool{}
-		for _, o := range s.Approve {
-			d := o.Digest()
-			own[d] = true
-			valid := s.ExpiresAt.IsZero() || l.opts.Now.Before(s.ExpiresAt)
-			if valid && o.Ledger == ledger && o.Gate == gate && latest[d].Before(s.IssuedAt) {
-				latest[d] = s.IssuedAt
-			}
-		}
-		for _, d := range s.Replaces {
-			if !own[d] && replaced[d].Before(s.IssuedAt) {
-				replaced[d] = s.IssuedAt
-			}
-		}
-	}
-	var out []string
-	for d, at := range latest {
-		if d != digest && at.After(replaced[d]) {
-			out = append(out, d)
-		}
-	}
-	sort.Strings(out)
-	return out, nil
-}
-
-func signedByAny(s approval.Statement) bool {
-	for _, g := range s.Signatures {
-		if g.Fault == "" && g.Principal != "" {
-			return true
-		}
-	}
-	return false
 }
