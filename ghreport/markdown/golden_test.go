@@ -184,3 +184,17 @@ func TestNoteIsNeverEmpty(t *testing.T) {
 		}
 	}
 }
+
+// Nothing but success reads like success, and gates that were not asked about are
+// not counted.
+func TestMetButNotPassed(t *testing.T) {
+	t.Parallel()
+	r := &gates.Report{Verdict: gates.VerdictPartial, Conclusion: gates.ActionRequired, Ledgers: []gates.Ledger{{Gates: []gates.Gate{{ID: "G1", State: gates.Met}, {ID: "G2", State: gates.NotRun, NotAsked: true}}}}}
+	if got := Title(r); got != "1 of 1 gates met, but not passed" {
+		t.Error(got)
+	}
+	r.Pending = []string{"W1"}
+	if got := Title(r); got != "1 of 1 gates met, but 1 wave not resolved" {
+		t.Error(got)
+	}
+}

@@ -54,6 +54,9 @@ func (v *view) metTitle() string {
 	case v.signed() && !v.r.Trust.Governed:
 		return s + ", but " + v.r.Subject.Base + " is not a governed branch"
 	}
+	if waves := len(v.r.Pending) + len(v.r.Handoffs); waves > 0 {
+		return s + ", but " + plural(waves, "wave") + " not resolved"
+	}
 	return s + ", but not passed"
 }
 

@@ -43,6 +43,9 @@ func newView(r *gates.Report, at Place) *view {
 		l := &r.Ledgers[i]
 		for j := range l.Gates {
 			g := &l.Gates[j]
+			if g.NotAsked {
+				continue // named gates only: the others were not judged
+			}
 			it := item{Gate: g, path: l.Path, label: g.ID}
 			if seen[g.ID] > 1 && g.Name != "" {
 				it.label = g.Name
