@@ -77,11 +77,23 @@ func strict(d *ledger.Document) *ledger.Document {
 // Ledgers, bound files and, unless the policy says clean: report, every tracked
 // file must be what the commit holds; nothing untracked may match INPUTS.
 func (p *PullRequest) Clean(ctx context.Context, sources []gates.Source) error {
+	return p.clean(ctx, sources, nil)
+}
+
+// CleanDefinitions is Clean for what a signature is about: ledgers, bound files and .gatesworn.
+func (p *PullRequest) CleanDefinitions(ctx context.Context, sources []gates.Source) error {
+	patterns, ledgers := bound(sources)
+	return p.clean(ctx, sources, func(path string) bool {
+		return slices.Contains(ledgers, path) || matches(patterns, path) || strings.HasPrefix(path, approval.RootFolder+"/")
+	})
+}
+
+func (p *PullRequest) clean(ctx context.Context, sources []gates.Source, only func(string) bool) error {
 	entries, err := p.work.Git.List(ctx, p.tree())
 	if err != nil {
 		return err
 	}
-	compared, err := p.work.Git.Compare(ctx, entries, gitobj.CompareOptions{})
+	compared, err := p.work.Git.Compare(ctx, entries, gitobj.CompareOptions{Only: only})
 	if err != nil {
 		return fmt.Errorf("cannot compare the work tree with %s: %w", p.Commit[:12], err)
 	}

@@ -40,6 +40,9 @@ type PullRequest struct {
 	mode    approval.Mode
 	now     time.Time
 	was     map[string]approval.LedgerAt
+
+	fork   approval.Tree // where the judged commit left the trust ref; nil if it holds all of it, or if not known
+	behind bool          // the trust ref changed root or gates since then
 }
 
 // ErrRoot is returned for a trust root that is there and cannot be read: nothing runs.
@@ -103,6 +106,7 @@ func (w *Workspace) JudgeHead(ctx context.Context, trust TrustCommit, now time.T
 	if p.judged, err = approval.NewGitTree(ctx, w.Git, commit.Tree); err != nil {
 		return nil, fmt.Errorf("cannot read HEAD's tree: %w", err)
 	}
+	p.fork = w.fork(ctx, commit.OID, trust.Commit)
 	p.Root = approval.ReadTrustRoot(trust.Ref, trust.Commit, trust.Tree, allowlist.Formats{})
 	if p.Root.State == approval.RootBroken {
 		return p, fmt.Errorf("%w at %s: %w", ErrRoot, trust.Ref, p.Root.Err)
@@ -134,6 +138,9 @@ func (p *PullRequest) compare(seen []string) error {
 	if p.Change, err = approval.CompareRoots(p.trust, p.judged, formats); err != nil {
 		return err
 	}
+	if p.Change, err = p.own(p.Change, formats); err != nil {
+		return err
+	}
 	if p.Change.Changed() {
 		statements, err := p.list.Roots()
 		if err != nil {
@@ -142,9 +149,15 @@ func (p *PullRequest) compare(seen []string) error {
 		_, p.Signed = approval.SignedRoot(p.Change, p.request(approval.Oracle{}, nil, statements))
 		p.Notices = append(p.Notices, changeNotice(p.Change, p.Root.Ref, p.Signed))
 	}
-	p.Guard, err = approval.GuardRemoval(approval.GuardRequest{
+	request := approval.GuardRequest{
 		Base: p.trust, BaseName: p.Root.Ref, Judged: p.judged, Root: p.Root, Revoked: p.revoked, Statements: p.list, Now: p.now,
-	})
+	}
+	if p.Guard, err = approval.GuardRemoval(request); err != nil {
+		return err
+	}
+	if p.Guard, err = p.lost(p.Guard, request); err == nil && p.behind {
+		p.Notices = append(p.Notices, fmt.Sprintf("%s has newer gates or approvals than this branch: merge it to have them judged too", p.Root.Ref))
+	}
 	return err
 }
 
@@ -213,6 +226,12 @@ func (p *PullRequest) annotate(perm *gates.Permission, g gates.GateRef, o approv
 		p.was[g.Ledger] = base
 	}
 	c := approval.CompareGate(base, p.trust, o)
+	if c.Change != approval.ChangeNone && p.fork != nil {
+		// What differs only because the branch is behind is no change of the branch.
+		if then := approval.CompareGate(approval.ReadLedger(p.fork, g.Ledger), p.fork, o); then.Change == approval.ChangeNone {
+			c = then
+		}
+	}
 	perm.Changed = gates.Change(c.Change)
 	if c.Was != nil && c.Change == approval.ChangeMade {
 		perm.Was = was(*c.Was)

@@ -4,64 +4,88 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/gatesworn/gatesworn/action/judge"
 	"github.com/gatesworn/gatesworn/approval"
+	"github.com/gatesworn/gatesworn/approval/allowlist"
 	"github.com/gatesworn/gatesworn/gates"
 )
 
-// pullRequest reads HEAD, the trust root and the pin: what --as-pr, explain and sign look at.
+// pullRequest reads HEAD, the trust root and the pin: what --as-pr judges by.
 func (s *session) pullRequest(ctx context.Context, now time.Time) (*judge.PullRequest, error) {
 	trust, err := s.work.TrustRef(ctx, s.flags.trustRef.value)
 	if err != nil {
 		return nil, withHint(err, "gatesworn check --as-pr --trust-ref BRANCH")
 	}
-	pin, pinned := s.pin()
-	p, err := s.work.JudgeHead(ctx, trust, now, pinned, pin.Revoked)
-	if err != nil || !pinned {
-		return p, err
-	}
-	if err := pin.Check(p.Root); err != nil && p.Root.State == approval.RootValid {
-		s.app.warn("%v; nothing runs before you look again: gatesworn trust", err)
-		return s.work.JudgeHead(ctx, trust, now, false, pin.Revoked)
-	}
-	return p, nil
+	return s.judgeBy(ctx, trust, now)
 }
 
-// pin finds this machine's pin for the repository; any doubt is no pin.
-func (s *session) pin() (approval.Pin, bool) {
-	place, err := s.place()
-	if err != nil {
-		return approval.Pin{}, false
-	}
-	state, err := s.app.stateFolder()
-	if err != nil {
-		return approval.Pin{}, false
-	}
-	pin, err := approval.LoadPin(filepath.Join(state, "pins"), place)
-	if err != nil {
-		if !errors.Is(err, approval.ErrNoPin) {
-			s.app.warn("the pin of this repository cannot be read: %v", err)
+// judgeBy judges HEAD by a root. What is signed may run only if the root is pinned here.
+func (s *session) judgeBy(ctx context.Context, trust judge.TrustCommit, now time.Time) (*judge.PullRequest, error) {
+	root := approval.ReadTrustRoot(trust.Ref, trust.Commit, trust.Tree, allowlist.Formats{})
+	pin, err := s.pin(root.Policy.Project)
+	pinned := err == nil && root.State == approval.RootValid
+	if pinned {
+		if err := pin.Check(root); err != nil {
+			s.app.warn("%v; nothing runs before you look again: gatesworn trust", err)
+			pinned = false
 		}
-		return approval.Pin{}, false
 	}
-	return pin, true
+	p, err := s.work.JudgeHead(ctx, trust, now, pinned, pin.Revoked)
+	if err == nil && pinned {
+		s.remember(ctx, pin, p)
+	}
+	return p, err
+}
+
+// remember keeps the revocations that were seen: an older root that lacks one is refused later.
+func (s *session) remember(ctx context.Context, pin approval.Pin, p *judge.PullRequest) {
+	more, changed := pin.Seen(approval.Unite(p.Root.Revoked))
+	if !changed {
+		return
+	}
+	folder, err := s.app.pinFolder()
+	if err == nil {
+		err = approval.SavePin(ctx, folder, more)
+	}
+	if err != nil {
+		s.app.warn("cannot remember the revocations of %s: %v", p.Root.Ref, err)
+	}
+}
+
+// pin finds this machine's pin for a project; any doubt is no pin.
+func (s *session) pin(project string) (approval.Pin, error) {
+	if project == "" {
+		return approval.Pin{}, approval.ErrNoPin
+	}
+	folder, err := s.app.pinFolder()
+	if err != nil {
+		return approval.Pin{}, err
+	}
+	pin, err := approval.LoadPin(folder, s.place(project))
+	if err != nil && !errors.Is(err, approval.ErrNoPin) {
+		s.app.warn("the pin of this repository cannot be read: %v", err)
+	}
+	return pin, err
 }
 
 // place names the repository for pins: project, and the remote it came from.
-func (s *session) place() (approval.Place, error) {
-	if !s.work.HasPolicy || s.work.Git == nil {
-		return approval.Place{}, approval.ErrNoPin
+func (s *session) place(project string) approval.Place {
+	place := approval.Place{Project: project, Top: s.work.Top}
+	if s.work.Git != nil {
+		remote, _ := s.work.Git.Config().Get("remote.origin.url")
+		place.Remote = approval.RemoteIdentity(remote)
 	}
-	remote, _ := s.work.Git.Config().Get("remote.origin.url")
-	return approval.Place{Project: s.work.Policy.Project, Remote: approval.RemoteIdentity(remote), Top: s.work.Top}, nil
+	return place
 }
 
 // asPullRequest judges HEAD as the Action does and writes nothing to a ledger.
 func (s *session) asPullRequest(ctx context.Context) error {
+	if err := s.app.noShell("--as-pr"); err != nil {
+		return err
+	}
 	now := s.app.now()
 	p, err := s.pullRequest(ctx, now)
 	if err != nil {

@@ -24,7 +24,13 @@ const ledgerName = "GATES.md"
 const maxProjectFile = 4 << 20
 
 // initFlags are the options of init.
-type initFlags struct{ root text }
+type initFlags struct {
+	root   text
+	github toggle
+}
+
+// errNothingToDraft is returned where no project file declares a check.
+var errNothingToDraft = errors.New("found no test, linter or build to make a gate of")
 
 func newInit(a *app) *cobra.Command {
 	f := initFlags{root: text{kind: "DIR"}}
@@ -37,14 +43,19 @@ declare. Nothing is run and nothing that exists is changed.
 
 Exit status: 0 written, or kept what is there · 2 there is nothing to write, or it cannot be.`,
 		Example: `  gatesworn init
+  gatesworn init --github    # signed gates, judged on every pull request
   gatesworn check            # then: shows every command before it runs`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.github.on {
+				return a.initialiseGitHub(cmd.Context(), f)
+			}
 			return a.initialise(cmd.Context(), f)
 		},
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
+	addToggle(fs, &f.github, "github", "also write .gatesworn/ (rules, signers) and a workflow for a required check")
 	fs.Var(&f.root, "root", "the project's folder (default: this folder)")
 	return cmd
 }
@@ -116,8 +127,8 @@ func (a *app) writeLedger(root string) error {
 		a.warn("%s", escape.LogLine(n))
 	}
 	if len(d.Gates) == 0 {
-		return withHint(fmt.Errorf("found no test, linter or build to make a gate of (looked for %s); nothing was written",
-			strings.Join(draft.Files(), ", ")), "write GATES.md by hand: - [ ] G1: what is promised, under it   CHECK: the command   EXPECT: /^/")
+		return withHint(fmt.Errorf("%w (looked for %s); nothing was written",
+			errNothingToDraft, strings.Join(draft.Files(), ", ")), "write GATES.md by hand: - [ ] G1: what is promised, under it   CHECK: the command   EXPECT: /^/")
 	}
 	path := filepath.Join(root, ledgerName)
 	if err := safefile.Create(path, d.Text, 0o644); err != nil {

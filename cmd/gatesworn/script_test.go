@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": exitStatus,
+			"key":    sshKey,
 		},
 	})
 }
@@ -56,4 +57,14 @@ func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if got != args[0] {
 		ts.Fatalf("exit status %s, want %s", got, args[0])
 	}
+}
+
+// sshKey makes a key without a passphrase in ~/.ssh: key id_ed25519
+func sshKey(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: key NAME [ssh-keygen options]")
+	}
+	dir := ts.Getenv("HOME") + "/.ssh"
+	ts.Check(os.MkdirAll(dir, 0o700))
+	ts.Check(ts.Exec("ssh-keygen", append([]string{"-q", "-t", "ed25519", "-N", "", "-C", args[0], "-f", dir + "/" + args[0]}, args[1:]...)...))
 }
