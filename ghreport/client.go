@@ -7,13 +7,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/gofri/go-github-ratelimit/v2/github_ratelimit/github_primary_ratelimit"
 	"github.com/google/go-github/v62/github"
 	"golang.org/x/oauth2"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // Config says how to reach the API. Nothing is read from the environment.
@@ -53,7 +54,7 @@ type Client struct {
 	pace        *pace
 }
 
-var repository = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
+var repository = lazyregexp.New(`^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
 
 // NewClient checks cfg and makes a client of it. It makes no call.
 func NewClient(cfg Config) (*Client, error) {

@@ -9,11 +9,12 @@ import (
 	"fmt"
 	"hash"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/google/go-github/v62/github"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // Repository is what the API says about the repository now.
@@ -95,7 +96,7 @@ func (c *Client) Branch(ctx context.Context, name string) (Branch, error) {
 	return out, nil
 }
 
-var objectName = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var objectName = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // Commit asks for a commit's tree and parents: one read.
 func (c *Client) Commit(ctx context.Context, sha string) (Commit, error) {

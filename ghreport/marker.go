@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/gates"
 	"github.com/gatesworn/gatesworn/internal/escape"
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // marker is the hidden first line of our comment. It serves to find the comment
@@ -27,7 +27,7 @@ type marker struct {
 
 const markerHead = "<!-- gatesworn:"
 
-var markerLine = regexp.MustCompile(`^<!-- gatesworn:([0-9a-f]+) -->(\r?\n|$)`)
+var markerLine = lazyregexp.New(`^<!-- gatesworn:([0-9a-f]+) -->(\r?\n|$)`)
 
 // maxMarker bounds the marker's line; it is taken off the comment's budget.
 const maxMarker = 1024

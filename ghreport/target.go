@@ -3,11 +3,12 @@ package ghreport
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/ghreport/markdown"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // CommentPolicy says when the sticky comment is written. The zero value never does.
@@ -44,7 +45,7 @@ type Target struct {
 	Place      markdown.Place
 }
 
-var fullName = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var fullName = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
 // Validate returns what is wrong with a target, or nil.
 func (t Target) Validate() error {

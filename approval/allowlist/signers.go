@@ -5,7 +5,6 @@ import (
 	"crypto/rsa"
 	"encoding/base64"
 	"fmt"
-	"regexp"
 	"sort"
 	"strings"
 	"time"
@@ -15,6 +14,8 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/gatesworn/gatesworn/approval"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // Namespace is what signatures are made for; one for anything else does not count.
@@ -77,7 +78,7 @@ func (s Signers) ByKey(k ssh.PublicKey) (Signer, bool) {
 	return s.list[i], true
 }
 
-var principalForm = regexp.MustCompile(`^[A-Za-z0-9._@+-]{1,64}$`)
+var principalForm = lazyregexp.New(`^[A-Za-z0-9._@+-]{1,64}$`)
 
 // ParseSigners reads the strict subset of OpenSSH's format: one principal a line,
 // taken literally, at most the options namespaces="gatesworn-approval",

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
 	"time"
 
 	"github.com/gatesworn/gatesworn/approval"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // Limits of a statement.
@@ -31,9 +32,9 @@ var ErrStatement = errors.New("not a canonical statement")
 const timeLayout = "2006-01-02T15:04:05Z"
 
 var (
-	digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	hexForm    = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	treeForm   = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	digestForm = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
+	hexForm    = lazyregexp.New(`^[0-9a-f]{64}$`)
+	treeForm   = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
 // wire is a statement as JSON holds it.

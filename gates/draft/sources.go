@@ -3,16 +3,17 @@ package draft
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // placeholder is the test script that `npm init` writes.
-var placeholder = regexp.MustCompile(`no test specified`)
+var placeholder = lazyregexp.New(`no test specified`)
 
 // watching is a script that does not end by itself.
-var watching = regexp.MustCompile(`(?:^|\s)--watch(?:All)?(?:\s|=true|$)|(?:^|\s)(?:nodemon|vite|webpack-dev-server)\s*$`)
+var watching = lazyregexp.New(`(?:^|\s)--watch(?:All)?(?:\s|=true|$)|(?:^|\s)(?:nodemon|vite|webpack-dev-server)\s*$`)
 
 // node reads the scripts of package.json.
 func node(p Project) ([]Gate, []string) {
@@ -137,7 +138,7 @@ func python(p Project) ([]Gate, []string) {
 		module = "python -m "
 	}
 	pytest := tables.has("tool.pytest") || p.Exists["pytest.ini"] ||
-		(p.Exists["tests"] || p.Exists["test"]) && regexp.MustCompile(`(?m)["']?\bpytest\b`).Match(data)
+		(p.Exists["tests"] || p.Exists["test"]) && lazyregexp.New(`(?m)["']?\bpytest\b`).Match(data)
 	var gates []Gate
 	add := func(when bool, outcome, check, word string) {
 		if when {
@@ -153,7 +154,7 @@ func python(p Project) ([]Gate, []string) {
 
 // mypy names the folder unless the configuration does.
 func mypy(data []byte) string {
-	if regexp.MustCompile(`(?m)^(?:files|packages|modules)\s*=`).Match(data) {
+	if lazyregexp.New(`(?m)^(?:files|packages|modules)\s*=`).Match(data) {
 		return "mypy"
 	}
 	return "mypy ."
@@ -164,7 +165,7 @@ func mypy(data []byte) string {
 // drafted, and seen.
 type tables []string
 
-var tableLine = regexp.MustCompile(`(?m)^[ \t]*\[\[?[ \t]*([A-Za-z0-9_."' \t-]+?)[ \t]*\]\]?[ \t]*(?:#.*)?\r?$`)
+var tableLine = lazyregexp.New(`(?m)^[ \t]*\[\[?[ \t]*([A-Za-z0-9_."' \t-]+?)[ \t]*\]\]?[ \t]*(?:#.*)?\r?$`)
 
 func tomlTables(data []byte) tables {
 	var t tables
@@ -180,7 +181,7 @@ func (t tables) has(name string) bool {
 }
 
 // rule is a line that names targets: not an assignment, not a recipe.
-var rule = regexp.MustCompile(`(?m)^([A-Za-z0-9_./:% -]+?)[ \t]*::?(?:[^=:].*)?\r?$`)
+var rule = lazyregexp.New(`(?m)^([A-Za-z0-9_./:% -]+?)[ \t]*::?(?:[^=:].*)?\r?$`)
 
 // makefile reads the targets of the file that make would read.
 func makefile(p Project) []Gate {

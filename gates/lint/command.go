@@ -2,19 +2,20 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/gates/expect"
 	"github.com/gatesworn/gatesworn/gates/ledger"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 var (
 	// fixed is unlazy's test for a command that prints a fixed text; a command
 	// substitution observes something and is looked at further on.
-	fixed      = regexp.MustCompile(`(?i)^\s*(?:(?:echo|printf)(?:\s+[^&|;]*)?|true|:|exit\s+0)\s*$`)
-	substitute = regexp.MustCompile("\\$\\(|`")
-	wrapped    = regexp.MustCompile("^(?:`[^`]+`|\"[^\"]+\"|'[^']+')$")
+	fixed      = lazyregexp.New(`(?i)^\s*(?:(?:echo|printf)(?:\s+[^&|;]*)?|true|:|exit\s+0)\s*$`)
+	substitute = lazyregexp.New("\\$\\(|`")
+	wrapped    = lazyregexp.New("^(?:`[^`]+`|\"[^\"]+\"|'[^']+')$")
 )
 
 // command looks at whether CHECK can fail.

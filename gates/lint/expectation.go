@@ -3,12 +3,13 @@ package lint
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/gates/expect"
 	"github.com/gatesworn/gatesworn/gates/ledger"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // weakWords are unlazy's: each of them is common in the output of a failure.
@@ -18,12 +19,12 @@ var weakWords = []string{
 }
 
 var (
-	number     = regexp.MustCompile(`^[0-9]+$`)
-	innerSlash = regexp.MustCompile(`(^|[^\\])/`) // unlazy's test
-	pathLike   = regexp.MustCompile(`^[A-Za-z0-9_.~@+/ -]+$`)
-	quoted     = regexp.MustCompile("^(?:\"[^\"]*\"|'[^']*'|`[^`]*`)$")
-	escapes    = regexp.MustCompile(`\\[nrt]`)
-	discards   = regexp.MustCompile(`(?:2|&)>{1,2}\s*/dev/null|2>&-`)
+	number     = lazyregexp.New(`^[0-9]+$`)
+	innerSlash = lazyregexp.New(`(^|[^\\])/`) // unlazy's test
+	pathLike   = lazyregexp.New(`^[A-Za-z0-9_.~@+/ -]+$`)
+	quoted     = lazyregexp.New("^(?:\"[^\"]*\"|'[^']*'|`[^`]*`)$")
+	escapes    = lazyregexp.New(`\\[nrt]`)
+	discards   = lazyregexp.New(`(?:2|&)>{1,2}\s*/dev/null|2>&-`)
 )
 
 // expectation looks at EXPECT.

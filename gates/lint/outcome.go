@@ -2,16 +2,17 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/gates/ledger"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 var (
-	digit = regexp.MustCompile(`[0-9]`)
+	digit = lazyregexp.New(`[0-9]`)
 	// activities are unlazy's.
-	activities = regexp.MustCompile(`(?i)^(?:work on|improve|enhance|handle|support|ensure|make sure|try|attempt|look at|look into|investigate|consider|` +
+	activities = lazyregexp.New(`(?i)^(?:work on|improve|enhance|handle|support|ensure|make sure|try|attempt|look at|look into|investigate|consider|` +
 		`review|refactor|clean up|polish|update|tidy|address|deal with|add support)\b`)
 )
 

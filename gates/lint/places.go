@@ -3,21 +3,22 @@ package lint
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/gatesworn/gatesworn/gates/ledger"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // machine finds a path that begins where only one machine has it. What stands
 // in front tells it from part of an address or of a longer path.
-var machine = regexp.MustCompile("(?:^|[\\s\"'`=:(,>])(" + `(?:/home|/Users)/[A-Za-z0-9._-]+[^\s"']*|/root/[^\s"']+|/mnt/[a-z]/[^\s"']*|[A-Z]:[\\/][^\s"']*|[a-z]:\\[^\s"']*)`)
+var machine = lazyregexp.New("(?:^|[\\s\"'`=:(,>])(" + `(?:/home|/Users)/[A-Za-z0-9._-]+[^\s"']*|/root/[^\s"']+|/mnt/[a-z]/[^\s"']*|[A-Z]:[\\/][^\s"']*|[a-z]:\\[^\s"']*)`)
 
 // containers run commands where such a path may be right.
-var containers = regexp.MustCompile(`(?:^|[\s;&|])(?:docker|podman|nerdctl|kubectl)\s`)
+var containers = lazyregexp.New(`(?:^|[\s;&|])(?:docker|podman|nerdctl|kubectl)\s`)
 
 // places warns of paths that exist on one machine.
 func (l *linter) places(g *ledger.Gate) {

@@ -1,15 +1,15 @@
 package markdown
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/internal/escape"
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // urlSafe is what a link's target may consist of; the rest gives no link.
-var urlSafe = regexp.MustCompile(`^https?://[A-Za-z0-9._~:/?#\[\]@!$&'*+,;=%-]+$`)
+var urlSafe = lazyregexp.New(`^https?://[A-Za-z0-9._~:/?#\[\]@!$&'*+,;=%-]+$`)
 
 func link(text, to string) string {
 	if !urlSafe.MatchString(to) {

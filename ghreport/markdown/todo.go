@@ -1,13 +1,13 @@
 package markdown
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/gates"
 	"github.com/gatesworn/gatesworn/internal/escape"
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // author lists what only the author of the change can do.
@@ -205,8 +205,8 @@ func (v *view) showOld(it item) string {
 // What a page offers for copying. A report may come from a fork's artifact: a
 // command of any other form is shown as plain text.
 var (
-	command = regexp.MustCompile(`^(gatesworn( (?:[A-Za-z0-9._/:@%+=,-]+|'[ -&(-~]*'))*|gh pr checkout [1-9][0-9]*|git push( -u origin (?:[A-Za-z0-9._/:@%+=,-]+|'[ -&(-~]*'))?|git show (?:[A-Za-z0-9._/:@%+=,-]+|'[ -&(-~]*'))$`)
-	gateArg = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*:[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	command = lazyregexp.New(`^(gatesworn( (?:[A-Za-z0-9._/:@%+=,-]+|'[ -&(-~]*'))*|gh pr checkout [1-9][0-9]*|git push( -u origin (?:[A-Za-z0-9._/:@%+=,-]+|'[ -&(-~]*'))?|git show (?:[A-Za-z0-9._/:@%+=,-]+|'[ -&(-~]*'))$`)
+	gateArg = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._/-]*:[A-Za-z0-9][A-Za-z0-9._-]*$`)
 )
 
 func offered(s string) bool {

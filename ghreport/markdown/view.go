@@ -2,17 +2,18 @@ package markdown
 
 import (
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/gates"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 var (
-	repoName = regexp.MustCompile(`^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$`)
-	hexName  = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
-	origin   = regexp.MustCompile(`^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?$`)
+	repoName = lazyregexp.New(`^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$`)
+	hexName  = lazyregexp.New(`^[0-9a-f]{7,64}$`)
+	origin   = lazyregexp.New(`^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?$`)
 )
 
 // item is a gate with what only its ledger and its siblings know.

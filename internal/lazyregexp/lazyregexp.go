@@ -39,4 +39,5 @@ func (r *Regexp) ReplaceAllString(s, with string) string     { return r.get().Re
 func (r *Regexp) ReplaceAllStringFunc(s string, f func(string) string) string {
 	return r.get().ReplaceAllStringFunc(s, f)
 }
-func (r *Regexp) String() string { return r.get().String() }
+func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte { return r.get().FindAllSubmatch(b, n) }
+func (r *Regexp) String() string                             { return r.get().String() }
