@@ -9,10 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/internal/escape"
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 	"github.com/gatesworn/gatesworn/internal/safefile"
 )
 
@@ -64,7 +64,7 @@ printf '%s' "$refs" | "$program" ` + command + ` "$@"
 `, nil
 }
 
-var programLine = regexp.MustCompile(`(?m)^program='((?:[^'\n]|'\\'')*)'$`)
+var programLine = lazyregexp.New(`(?m)^program='((?:[^'\n]|'\\'')*)'$`)
 
 // isScript reports whether a hook is exactly one that Script writes.
 func isScript(text string) bool {
@@ -252,7 +252,7 @@ type Push struct {
 // Delete reports whether the push deletes the remote ref.
 func (p Push) Delete() bool { return strings.Trim(p.LocalID, "0") == "" }
 
-var objectID = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+var objectID = lazyregexp.New(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // ReadPushes reads what git writes to a pre-push hook.
 func ReadPushes(stdin io.Reader) ([]Push, error) {

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/gatesworn/gatesworn/internal/escape"
 	"github.com/gatesworn/gatesworn/internal/jsontext"
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // hookTimeout is what the settings entry allows for one answer, in seconds (unlazy).
@@ -20,9 +20,9 @@ const hookTimeout = 20
 var ErrUnlazy = errors.New("unlazy's Stop hook is installed there")
 
 var (
-	unlazyCommand = regexp.MustCompile(`--unlazy-hook-v\d+\b|\bunlazy\b.*\bstop-hook\.mjs\b`)
-	unlazyScope   = regexp.MustCompile(`--scope[ =]([A-Za-z0-9][A-Za-z0-9._-]{0,63})`)
-	firstWord     = regexp.MustCompile(`^\s*(?:'((?:[^']|'\\'')*)'|"([^"]*)"|(\S+))\s+hook\s+stop(?:\s|$)`)
+	unlazyCommand = lazyregexp.New(`--unlazy-hook-v\d+\b|\bunlazy\b.*\bstop-hook\.mjs\b`)
+	unlazyScope   = lazyregexp.New(`--scope[ =]([A-Za-z0-9][A-Za-z0-9._-]{0,63})`)
+	firstWord     = lazyregexp.New(`^\s*(?:'((?:[^']|'\\'')*)'|"([^"]*)"|(\S+))\s+hook\s+stop(?:\s|$)`)
 )
 
 // Command is the shell command of the settings entry. binary is absolute.

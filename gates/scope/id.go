@@ -2,7 +2,8 @@ package scope
 
 import (
 	"fmt"
-	"regexp"
+
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // locksDir is the folder of leases and locks beneath .unlazy; it is no scope.
@@ -11,10 +12,10 @@ const (
 	locksDir = "locks"
 )
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var idPattern = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // lineBreaks are what a line of status.log must not hold.
-var lineBreaks = regexp.MustCompile(`[\r\n]+`)
+var lineBreaks = lazyregexp.New(`[\r\n]+`)
 
 // IDError says that a scope, leaf or wave has an invalid name.
 type IDError struct {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/gatesworn/gatesworn/gates/schedule"
 	"github.com/gatesworn/gatesworn/internal/jsontext"
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 	"github.com/gatesworn/gatesworn/internal/safefile"
 )
 
@@ -30,7 +30,7 @@ const (
 )
 
 // leaseTemp is a record that was being written when its process was killed.
-var leaseTemp = regexp.MustCompile(`^\.[0-9a-f]{24}\.lease\.[0-9a-f]{16}\.tmp$`)
+var leaseTemp = lazyregexp.New(`^\.[0-9a-f]{24}\.lease\.[0-9a-f]{16}\.tmp$`)
 
 // Lease says that a leaf's worker owns what its globs match.
 type Lease struct {

@@ -2,13 +2,13 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/gatesworn/gatesworn/internal/jsontext"
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
-var resourceID = regexp.MustCompile(`^[a-z0-9][a-z0-9:._/-]*$`)
+var resourceID = lazyregexp.New(`^[a-z0-9][a-z0-9:._/-]*$`)
 
 // readAccess adds what ACCESS.json declares to the tasks. Nothing is inferred: a
 // leaf that is not declared complete is an error.

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/gatesworn/gatesworn/gates/scope"
+	"github.com/gatesworn/gatesworn/internal/lazyregexp"
 )
 
 // rowState is where a row of the plan says its task stands.
@@ -44,10 +44,10 @@ type table struct {
 }
 
 var (
-	revisionLine = regexp.MustCompile(`^Contract revision: ([1-9][0-9]{0,8})(?:[.\s]|$)`)
-	anyRevision  = regexp.MustCompile(`^Contract revision:`)
-	fence        = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)$")
-	separator    = regexp.MustCompile(`^:?-{3,}:?$`)
+	revisionLine = lazyregexp.New(`^Contract revision: ([1-9][0-9]{0,8})(?:[.\s]|$)`)
+	anyRevision  = lazyregexp.New(`^Contract revision:`)
+	fence        = lazyregexp.New("^ {0,3}(`{3,}|~{3,})(.*)$")
+	separator    = lazyregexp.New(`^:?-{3,}:?$`)
 	columns      = []string{"Leaf", "Owns", "Needs", "Tier", "Planned wave", "State"}
 )
 
