@@ -32,7 +32,7 @@ cross:
 	GOOS=windows $(GO) vet ./...
 
 fuzz:
-	sh .ci/fuzz $(FUZZTIME)
+	bash .ci/fuzz $(FUZZTIME)
 
 bench: build
 	sh .ci/bench bin/gatesworn
