@@ -37,9 +37,10 @@ type Stop struct {
 	StateDir string           // the user's private folder, for a lock; "" for none
 	Now      func() time.Time // required
 
-	// NeedsPerson reports that a runnable gate waits for somebody's approval. Nil
-	// means that only manual gates need a person.
-	NeedsPerson func(ledger string, g ledger.Gate) bool
+	// NeedsPerson reports that a runnable gate of a ledger, relative to the root it
+	// was found at, waits for somebody's approval. Nil means that only manual gates
+	// need a person.
+	NeedsPerson func(root, ledger string, g ledger.Gate) bool
 	// Policy gives the policy of the tree at root, nil for none. Standing ledgers
 	// are measured, never ticked: only their errors count here.
 	Policy func(root string) *scope.Policy
@@ -95,7 +96,14 @@ func (s Stop) Answer(ctx context.Context, stdin io.Reader) Answer {
 	ctx, cancel := context.WithTimeout(ctx, workWait)
 	defer cancel()
 	done := make(chan Answer, 1)
-	go func() { done <- s.decide(ctx, e) }()
+	go func() {
+		defer func() {
+			if recover() != nil { // status 2 of a crash would block the agent for ever
+				done <- message("a fault of its own, please report it; not blocking")
+			}
+		}()
+		done <- s.decide(ctx, e)
+	}()
 	select {
 	case a := <-done:
 		return a

@@ -369,7 +369,7 @@ func TestDiscoveryTrouble(t *testing.T) {
 		{"malformed waves", []string{".unlazy/a/GATES.md", "- [ ] G1: x\nABANDON: G1 y\n", ".unlazy/a/dispatch.json", "{"}, Stop{}, "block: 1 item open: dispatch.json is no possible history; HANDOFF REQUIRED: 1 abandoned."},
 		{"linked waves", []string{".unlazy/a/GATES.md", "- [ ] G1: x\nABANDON: G1 y\n", ".unlazy/a/dispatch.json/", ""}, Stop{}, "block: 1 item open: dispatch.json cannot be read"},
 		{"gates is a file", []string{"gates", "x"}, Stop{}, "block: 1 item open: ledgers gates: must be a real folder"},
-		{"approval", []string{"GATES.md", twoOpen}, Stop{NeedsPerson: func(l string, g ledger.Gate) bool { return l == "GATES.md" && g.ID == "G3" }},
+		{"approval", []string{"GATES.md", twoOpen}, Stop{NeedsPerson: func(_, l string, g ledger.Gate) bool { return l == "GATES.md" && g.ID == "G3" }},
 			"block: 2 gates unmet: GATES:G3 not approved, GATES:G4 by hand. G3, G4 need a person: say so and stop. Do not edit CHECK or EXPECT to pass."},
 		{"standing ledgers are not ticked", []string{"GATES.md", twoOpen, "t.md", twoOpen}, Stop{Policy: func(string) *scope.Policy {
 			return &scope.Policy{Ledgers: []string{"GATES.md", "gone.md"}, Tasks: []string{"t.md"}}
@@ -418,6 +418,16 @@ func TestStopsInASubfolder(t *testing.T) {
 	}
 	if a := stop(t, Stop{Dir: root}, strings.NewReader(`{}`)); !a.Block {
 		t.Errorf("the hook's own folder: %+v", a)
+	}
+}
+
+// A crash would end with status 2, which holds an agent for ever.
+func TestAFaultLetsGo(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "GATES.md", twoOpen)
+	a := stop(t, Stop{NeedsPerson: func(string, string, ledger.Gate) bool { panic("fault") }}, input(root))
+	if a.Block || !strings.Contains(a.Message, "not blocking") {
+		t.Errorf("%+v", a)
 	}
 }
 

@@ -102,7 +102,7 @@ func (s Stop) ledger(ctx context.Context, w *work, root string, l scope.Ledger) 
 		switch {
 		case !g.Runnable():
 			i.trouble, i.person = "by hand", true
-		case s.NeedsPerson != nil && s.NeedsPerson(l.Path, g):
+		case s.NeedsPerson != nil && s.NeedsPerson(root, l.Path, g):
 			i.trouble, i.person = "not approved", true
 		}
 		w.items = append(w.items, i)
