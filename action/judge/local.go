@@ -22,6 +22,10 @@ type Local struct {
 	Path      string // PATH as checks inherit it
 	Now       time.Time
 
+	// Signed is HEAD judged by a root that is pinned on this machine: then what its
+	// signers signed may run, too. nil: this user's records alone count.
+	Signed *PullRequest
+
 	// Approve records every pending gate before it decides. Show is called first
 	// with what is about to be recorded; an error of Show records nothing.
 	Approve func(gates.GateRef, approval.Oracle) error
@@ -38,8 +42,25 @@ func (l *Local) Permit(ctx context.Context, g gates.GateRef) (gates.Permission, 
 			return gates.Permission{Oracle: bound.Digest()}, err
 		}
 	}
+	if l.Signed != nil {
+		if request, err = l.Signed.vouch(request); err != nil {
+			return gates.Permission{Oracle: bound.Digest()}, err
+		}
+	}
 	decision := approval.Decide(request)
 	return l.permission(g, bound, decision), decision.Err
+}
+
+// vouch adds to a local request what the pinned signers say about the definition
+// as the work tree holds it. Only the digest counts: it binds every byte that matters.
+func (p *PullRequest) vouch(r approval.Request) (approval.Request, error) {
+	if p.Root.State != approval.RootValid {
+		return r, nil
+	}
+	r.Mode, r.Root, r.Revoked, r.Trees = approval.ModePinned, p.Root, p.revoked, []string{p.Tree}
+	var err error
+	r.Statements, err = p.list.About(r.Oracle.Ledger, r.Oracle.Gate, r.Oracle.Digest())
+	return r, err
 }
 
 // bind builds the oracle of the definition in front of us. Only INPUTS needs a listing of the work tree.

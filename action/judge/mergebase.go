@@ -32,19 +32,21 @@ type walk struct {
 // there are none or several, or where history is cut: then nothing is known, and
 // callers fall back to the stricter comparison. Dates are the authors', so they
 // only order the walk; a wrong order shows as several results.
-func mergeBase(ctx context.Context, repo *gitobj.Repo, head, trust gitobj.OID) (base gitobj.OID, ok bool) {
+//
+// own are the commits that only head has, as far as they were looked at.
+func mergeBase(ctx context.Context, repo *gitobj.Repo, head, trust gitobj.OID) (base gitobj.OID, own []gitobj.Commit, ok bool) {
 	w := walk{repo: repo, marks: map[gitobj.OID]int{}, seen: map[gitobj.OID]gitobj.Commit{}}
 	if !w.mark(head, fromHead) || !w.mark(trust, fromTrust) {
-		return base, false
+		return base, nil, false
 	}
 	found := map[gitobj.OID]bool{}
 	for w.open() {
 		if ctx.Err() != nil || len(w.seen) > maxHistory {
-			return base, false
+			return base, nil, false
 		}
 		c, isCommit := heap.Pop(&w.queue).(gitobj.Commit)
 		if !isCommit {
-			return base, false
+			return base, nil, false
 		}
 		m := w.marks[c.OID]
 		if m&(fromHead|fromTrust) == fromHead|fromTrust {
@@ -55,7 +57,7 @@ func mergeBase(ctx context.Context, repo *gitobj.Repo, head, trust gitobj.OID) (
 		}
 		for _, parent := range c.Parents {
 			if !w.mark(parent, m) {
-				return base, false
+				return base, nil, false
 			}
 		}
 	}
@@ -64,11 +66,16 @@ func mergeBase(ctx context.Context, repo *gitobj.Repo, head, trust gitobj.OID) (
 			continue // an ancestor of a better one
 		}
 		if ok {
-			return gitobj.OID{}, false
+			return gitobj.OID{}, nil, false
 		}
 		base, ok = oid, true
 	}
-	return base, ok
+	for oid, c := range w.seen {
+		if w.marks[oid] == fromHead {
+			own = append(own, c)
+		}
+	}
+	return base, own, ok
 }
 
 // open reports whether the queue holds anything that can still matter.
@@ -121,26 +128,26 @@ func (q *byDate) Pop() any {
 	return c
 }
 
-// fork reads the tree where the judged commit left the trust ref's history; nil
-// when the judged commit holds all of it, or when that is not known.
-func (w *Workspace) fork(ctx context.Context, head gitobj.OID, trust string) approval.Tree {
+// leave finds where the judged commit left the trust ref's history, and the
+// commits since then. The tree is nil when the judged commit holds all of the trust
+// ref, or when that is not known.
+func (p *PullRequest) leave(ctx context.Context, head gitobj.OID, trust string) {
+	repo := p.work.Git
 	at, err := gitobj.ParseOID(trust)
 	if err != nil || at == head {
-		return nil
+		return
 	}
-	base, ok := mergeBase(ctx, w.Git, head, at)
-	if !ok || base == at {
-		return nil
+	base, own, ok := mergeBase(ctx, repo, head, at)
+	if p.commits = own; !ok || base == at {
+		return
 	}
-	commit, err := w.Git.Commit(base)
+	commit, err := repo.Commit(base)
 	if err != nil {
-		return nil
+		return
 	}
-	tree, err := approval.NewGitTree(ctx, w.Git, commit.Tree)
-	if err != nil {
-		return nil
+	if tree, err := approval.NewGitTree(ctx, repo, commit.Tree); err == nil {
+		p.fork = tree
 	}
-	return tree
 }
 
 // own leaves out of a change of the root what the judged commit did not do: a

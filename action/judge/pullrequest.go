@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gatesworn/gatesworn/approval"
@@ -41,8 +42,9 @@ type PullRequest struct {
 	now     time.Time
 	was     map[string]approval.LedgerAt
 
-	fork   approval.Tree // where the judged commit left the trust ref; nil if it holds all of it, or if not known
-	behind bool          // the trust ref changed root or gates since then
+	fork    approval.Tree   // where the judged commit left the trust ref; nil if it holds all of it, or if not known
+	behind  bool            // the trust ref changed root or gates since then
+	commits []gitobj.Commit // that only the judged commit has
 }
 
 // ErrRoot is returned for a trust root that is there and cannot be read: nothing runs.
@@ -92,9 +94,14 @@ func (w *Workspace) JudgeHead(ctx context.Context, trust TrustCommit, now time.T
 	if err != nil {
 		return nil, fmt.Errorf("cannot read HEAD: %w", err)
 	}
-	commit, err := w.Git.Peel(head.OID)
+	return w.JudgeCommit(ctx, head.OID, trust, now, allowRun, seen)
+}
+
+// JudgeCommit is JudgeHead for another commit, or for an annotated tag of one.
+func (w *Workspace) JudgeCommit(ctx context.Context, oid gitobj.OID, trust TrustCommit, now time.Time, allowRun bool, seen []string) (*PullRequest, error) {
+	commit, err := w.Git.Peel(oid)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read HEAD: %w", err)
+		return nil, fmt.Errorf("cannot read commit %s: %w", oid, err)
 	}
 	p := &PullRequest{
 		Commit: commit.OID.String(), Tree: commit.Tree.String(), work: w, trust: trust.Tree, now: now,
@@ -104,9 +111,9 @@ func (w *Workspace) JudgeHead(ctx context.Context, trust TrustCommit, now time.T
 		p.mode = approval.ModeAllowlist
 	}
 	if p.judged, err = approval.NewGitTree(ctx, w.Git, commit.Tree); err != nil {
-		return nil, fmt.Errorf("cannot read HEAD's tree: %w", err)
+		return nil, fmt.Errorf("cannot read the tree of %s: %w", oid, err)
 	}
-	p.fork = w.fork(ctx, commit.OID, trust.Commit)
+	p.leave(ctx, commit.OID, trust.Commit)
 	p.Root = approval.ReadTrustRoot(trust.Ref, trust.Commit, trust.Tree, allowlist.Formats{})
 	if p.Root.State == approval.RootBroken {
 		return p, fmt.Errorf("%w at %s: %w", ErrRoot, trust.Ref, p.Root.Err)
@@ -268,10 +275,22 @@ func (p *PullRequest) Report() gates.Report {
 
 // Removed lists the gates of the trust ref that the judged commit lost without a signature.
 func (p *PullRequest) Removed() []gates.Removal {
+	lost := p.Guard.Lost()
+	if len(lost) == 0 {
+		return nil
+	}
+	paths := p.paths(nil)
+	for _, g := range lost {
+		if !slices.Contains(paths, g.Ledger) {
+			paths = append(paths, g.Ledger)
+		}
+	}
+	stems := gates.Names(paths)
 	var out []gates.Removal
-	for _, g := range p.Guard.Lost() {
+	for _, g := range lost {
 		out = append(out, gates.Removal{Ledger: g.Ledger, Gate: gates.Gate{
-			ID: g.Gate.ID, Title: g.Gate.Outcome, Reason: g.Why, Next: g.Next, Claimed: gates.ClaimedUnmet,
+			ID: g.Gate.ID, Name: stems[slices.Index(paths, g.Ledger)] + ":" + g.Gate.ID, Title: g.Gate.Outcome,
+			Reason: g.Why, Next: g.Next, Claimed: gates.ClaimedUnmet,
 			Check: g.Gate.Check, Expect: g.Gate.Expect, OracleSHA256: g.Oracle.Digest(), Was: was(g.Oracle),
 		}})
 	}

@@ -100,6 +100,9 @@ func (s *session) asPullRequest(ctx context.Context) error {
 		Mode: gates.AsPR, Sources: sources, Only: names, Removed: p.Removed(), Engine: s.engine, Now: s.app.now,
 	}
 	s.judged = p
+	if notice := p.AuthorsNotice(sources); notice != "" {
+		p.Notices = append(p.Notices, notice)
+	}
 	s.job.Base = p.Report()
 	s.job.Base.Tool = gates.Tool{Name: "gatesworn", Version: version()}
 	s.job.Base.Trust.Governed, s.job.Base.Subject.Base = true, p.Root.Ref // here the base is the trust ref

@@ -85,6 +85,7 @@ func (a *app) explain(ctx context.Context, f checkFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	s.vouch(ctx, false)
 	if err := s.prepare(); err != nil {
 		return err
 	}

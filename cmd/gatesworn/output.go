@@ -33,7 +33,19 @@ func (s *session) finish(ctx context.Context, permit gates.Permit, exec gates.Ex
 	if s.live != nil {
 		s.live.Clear()
 	}
+	s.removed(report)
 	return s.conclude(streams, report, err)
+}
+
+// removed prints the gates that the judged commit lost; no check tells about them.
+func (s *session) removed(report gates.Report) {
+	for _, l := range report.Ledgers {
+		for _, g := range l.Gates {
+			if g.State == gates.Removed {
+				s.text.Result(g)
+			}
+		}
+	}
 }
 
 // conclude prints what a run came to and returns its exit status.
@@ -57,7 +69,7 @@ func (s *session) conclude(streams streams, report gates.Report, err error) erro
 }
 
 func (s *session) footer(report gates.Report, err error) render.Footer {
-	var f render.Footer
+	f := render.Footer{PullRequest: s.wants()}
 	if errors.Is(err, gates.ErrInterrupted) {
 		f.Next = again(s.app.args)
 	}

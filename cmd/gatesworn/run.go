@@ -37,6 +37,8 @@ type session struct {
 	text    *render.Text
 	live    *render.Progress
 	judged  *judge.PullRequest // with --as-pr
+	peer    *judge.PullRequest // HEAD as the repository's signers see it, for a local check; nil without
+	pinned  bool               // peer's signers may let commands run here
 	broken  bool               // a ledger is malformed: there is no verdict to print
 	closers []func()
 }
@@ -87,6 +89,7 @@ func (s *session) local(ctx context.Context) error {
 		return err
 	}
 	s.job.OtherTree = s.work.OtherTree(ctx, s.job.Sources)
+	s.vouch(ctx, !f.status.on)
 	if f.status.on {
 		return s.finish(ctx, refuseAll{}, nil)
 	}
@@ -133,6 +136,7 @@ func (s *session) prepare() error {
 		return err
 	}
 	s.job.Shell = shell
+	s.asPinned()
 	s.job.Jobs = max(1, s.flags.jobs.value)
 	s.job.Timeout = defaultTimeout * time.Second
 	if s.flags.timeout.set {
@@ -143,7 +147,7 @@ func (s *session) prepare() error {
 }
 
 func (s *session) environment() string {
-	if s.flags.env.value == "clean" {
+	if s.flags.env.value == "clean" || s.pinned {
 		return "clean"
 	}
 	return "inherit"
@@ -192,6 +196,9 @@ func (s *session) permit() (gates.Permit, error) {
 	local := &judge.Local{
 		Workspace: s.work, Store: st, Shell: s.job.Shell, Timeout: int(s.job.Timeout / time.Second),
 		Path: s.job.Path, Now: s.app.now(),
+	}
+	if s.pinned {
+		local.Signed = s.peer
 	}
 	if s.flags.approve.on {
 		local.Approve = func(g gates.GateRef, o approval.Oracle) error { return s.approving(g, o) }
