@@ -16,6 +16,7 @@ type checkFlags struct {
 	jobs, timeout                                      number
 	shell, cwd, root, scope, trustRef, output          text
 	env, format, color                                 choice
+	shard                                              shardFlag
 }
 
 func newCheck(a *app) *cobra.Command {
@@ -70,6 +71,7 @@ Exit status: 0 all met · 1 not met, not approved or given up · 2 it cannot be 
 	fs.Var(&f.env, "env", "inherit: pass the whole environment (default); clean: only what 'help ci' lists")
 	fs.Var(&f.trustRef, "trust-ref", "with --as-pr: the ref whose signers count (default origin/HEAD)")
 	addToggle(fs, &f.receipts, "receipts", "reuse results whose inputs did not change on this machine")
+	fs.Var(&f.shard, "shard", "judge part I of N only, as plan matrix divides the gates")
 	fs.Var(&f.format, "format", "text, json, junit or markdown")
 	fs.Var(&f.output, "output", "write the format to FILE; text stays on standard output")
 	fs.Var(&f.color, "color", "auto, always or never")

@@ -29,7 +29,15 @@ func (s *session) finish(ctx context.Context, permit gates.Permit, exec gates.Ex
 		stop := s.tick()
 		defer stop()
 	}
+	if err := s.share(); err != nil {
+		return err
+	}
+	after := func(gates.Report) {}
+	if exec != nil {
+		after = s.earlier(ctx)
+	}
 	report, err := gates.Check(ctx, s.job, permit, exec, s.text)
+	after(report)
 	if s.live != nil {
 		s.live.Clear()
 	}
