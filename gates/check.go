@@ -36,7 +36,7 @@ func Check(ctx context.Context, job Job, permit Permit, exec Exec, watch Observe
 	report.Schema, report.StartedAt = Schema, started
 	items, err := job.items()
 	if err != nil {
-		return finish(report, job, items, started), err
+		return unjudged(finish(report, job, items, started)), nothing(err)
 	}
 	for i := range job.Sources {
 		if !job.Sources[i].Doc.OK() {
@@ -44,7 +44,7 @@ func Check(ctx context.Context, job Job, permit Permit, exec Exec, watch Observe
 		}
 	}
 	if err := job.locate(items); err != nil {
-		return finish(report, job, items, started), err
+		return unjudged(finish(report, job, items, started)), nothing(err)
 	}
 	trouble := decide(ctx, job.Mode, permit, items)
 	for _, it := range items {
@@ -66,10 +66,28 @@ func Check(ctx context.Context, job Job, permit Permit, exec Exec, watch Observe
 	}
 	report = finish(report, job, items, started)
 	if trouble != nil {
-		report.Verdict, report.Conclusion = VerdictError, Failure
+		report = unjudged(report)
 	}
 	return report, trouble
 }
+
+// unjudged is a report that says nothing about success, whatever its gates say.
+func unjudged(r Report) Report {
+	r.Verdict, r.Conclusion = VerdictError, Failure
+	return r
+}
+
+// ErrNothingJudged is wrapped where a run ended before it looked at any gate: a
+// name that fits none, a CWD that leaves the repository. The report's states mean nothing then.
+var ErrNothingJudged = errors.New("nothing was judged")
+
+// nothing marks an error with ErrNothingJudged and leaves its text alone.
+func nothing(err error) error { return &unjudgedError{err} }
+
+type unjudgedError struct{ cause error }
+
+func (e *unjudgedError) Error() string   { return e.cause.Error() }
+func (e *unjudgedError) Unwrap() []error { return []error{e.cause, ErrNothingJudged} }
 
 // ErrInterrupted is returned when the context ended before the run did.
 var ErrInterrupted = errors.New("interrupted")
@@ -117,7 +135,7 @@ func claimed(g ledger.Gate) Claimed {
 	switch {
 	case w.Claim == evidence.Met:
 		return ClaimedMet
-	case g.Ticked && g.Runnable():
+	case g.Ticked && (g.Runnable() || w.Reason == evidence.Automatic):
 		return ClaimedStale
 	default:
 		return ClaimedUnmet

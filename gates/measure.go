@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gatesworn/gatesworn/gates/evidence"
@@ -22,9 +25,10 @@ type pool struct {
 	watch   Observer
 	start   time.Time
 	events  chan event
-	settled []bool // per item: its final state is known and recorded
-	printed int    // items before this one have been announced
-	errs    []error
+	settled []bool           // per item: its final state is known and recorded
+	printed int              // items before this one have been announced
+	lost    map[string][]int // items whose result could not be recorded, by cause
+	causes  map[string]error
 }
 
 // event is news from a check or from a recorder.
@@ -51,7 +55,7 @@ func measure(ctx context.Context, job Job, items []*item, exec Exec, watch Obser
 	p := &pool{
 		job: job, items: items, exec: exec, watch: watch, start: started,
 		events:  make(chan event, max(1, job.Jobs)),
-		settled: make([]bool, len(items)),
+		settled: make([]bool, len(items)), lost: map[string][]int{}, causes: map[string]error{},
 	}
 	queue := p.queue()
 	planned := 0
@@ -66,8 +70,43 @@ func measure(ctx context.Context, job Job, items []*item, exec Exec, watch Obser
 	p.announce()
 	p.loop(ctx, queue, restored)
 	p.abandonRest(ctx)
-	return errors.Join(p.errs...)
+	return p.unrecorded()
 }
+
+// lose takes back a pass that did not reach the disk. A failure stays one.
+func (p *pool) lose(i int, err error) {
+	it := p.items[i]
+	p.lost[err.Error()] = append(p.lost[err.Error()], i)
+	p.causes[err.Error()] = err
+	if it.out.State == Met {
+		it.out.State, it.out.Reason = NotRun, "it passed, but the result could not be written"
+		it.out.Next = "gatesworn check " + it.out.Name
+	}
+}
+
+// unrecorded says what could not be recorded: each cause once, in ledger order.
+func (p *pool) unrecorded() error {
+	texts := slices.Collect(maps.Keys(p.lost))
+	for _, t := range texts {
+		slices.Sort(p.lost[t])
+	}
+	slices.SortFunc(texts, func(a, b string) int { return p.lost[a][0] - p.lost[b][0] })
+	errs := make([]error, len(texts))
+	for n, t := range texts {
+		var names []string
+		for _, i := range p.lost[t] {
+			names = append(names, p.items[i].out.Name)
+		}
+		if more := len(names) - maxLost; more > 0 {
+			names = append(names[:maxLost], fmt.Sprintf("%d more", more))
+		}
+		errs[n] = fmt.Errorf("cannot record %s: %w", strings.Join(names, ", "), p.causes[t])
+	}
+	return errors.Join(errs...)
+}
+
+// maxLost is how many gates one error about the ledger names.
+const maxLost = 4
 
 // queue turns the gates to run into tasks. A need that is met by its claim, where
 // claims count, is no need any more; one that is not met and will not run blocks.
@@ -119,8 +158,13 @@ func (p *pool) block(it, need *item) {
 	it.out.State = Blocked
 	it.out.Reason = fmt.Sprintf("needs %s, which %s", need.out.Name, describe(need.out))
 	it.out.Next = "gatesworn check " + need.out.Name + " " + it.out.Name
-	if need.out.State == Unapproved && need.out.Next != "" {
-		it.out.Next = need.out.Next
+	switch need.out.State {
+	case Unapproved, Manual, Blocked:
+		if need.out.Next != "" {
+			it.out.Next = need.out.Next
+		}
+	case Abandoned:
+		it.out.Next = "drop " + need.out.Name + " from NEEDS, or take back its ABANDON"
 	}
 }
 
@@ -135,6 +179,9 @@ func describe(g Gate) string {
 	case Manual:
 		return "waits for a person"
 	default:
+		if g.NotAsked && g.Claimed == ClaimedMet {
+			return "was not measured in this run"
+		}
 		return "is not met"
 	}
 }
@@ -230,7 +277,7 @@ func (p *pool) finished(e event) bool {
 		})
 		if err != nil {
 			if written {
-				p.errs = append(p.errs, fmt.Errorf("cannot record %s: %w", it.out.Name, err))
+				p.lose(e.item, err)
 			}
 			p.settle(e.item)
 			return false
@@ -271,7 +318,7 @@ func (p *pool) recorded(e event) {
 		if err == nil {
 			err = errors.New("the result was not written")
 		}
-		p.errs = append(p.errs, fmt.Errorf("cannot record %s: %w", it.out.Name, err))
+		p.lose(e.item, err)
 	}
 	p.settle(e.item)
 }

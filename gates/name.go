@@ -81,11 +81,9 @@ func validID(s string) bool {
 func (s Selection) resolve(gates []*item) (map[int]bool, error) {
 	asked := map[int]bool{}
 	for _, name := range s {
-		var fits []int
-		for i, it := range gates {
-			if it.answersTo(name) {
-				fits = append(fits, i)
-			}
+		fits := fitting(gates, func(it *item) bool { return it.isCalled(name) })
+		if len(fits) == 0 {
+			fits = fitting(gates, func(it *item) bool { return it.answersTo(name) })
 		}
 		switch len(fits) {
 		case 0:
@@ -101,6 +99,22 @@ func (s Selection) resolve(gates []*item) (map[int]bool, error) {
 		}
 	}
 	return asked, nil
+}
+
+func fitting(gates []*item, fits func(*item) bool) []int {
+	var out []int
+	for i, it := range gates {
+		if fits(it) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// isCalled compares a name with the two that surfaces print in full. They are
+// unique; the shorter forms of answersTo need not be.
+func (it *item) isCalled(name string) bool {
+	return name == it.out.Name || name == it.src.Path+":"+it.gate.ID
 }
 
 // answersTo compares a name with every form a surface may have printed.
