@@ -101,6 +101,9 @@ func (j judge) consider(s Statement) Considered {
 		return c
 	}
 	if c.Reason, c.Text = j.denied(s, digest); c.Reason != Undecided {
+		if c.Reason == Revoked && !c.Same {
+			c.Text = fmt.Sprintf("another version, signed on %s, was revoked", day(s.IssuedAt))
+		}
 		return c
 	}
 	if !c.Same {
@@ -296,6 +299,9 @@ func (j judge) cure(c Considered) string {
 		}
 		return "restore it, or " + j.askNext()
 	case Revoked:
+		if !c.Same {
+			return j.askNext()
+		}
 		return "change it, then " + j.askNext()
 	case NotYet:
 		return "set the clock of the machine that signed, then " + j.askNext()

@@ -143,9 +143,14 @@ func (p *PullRequest) offerGate(o *Offer, ref gates.GateRef, principal string) e
 	case approval.EvidenceSigned, approval.EvidenceClaimed:
 		o.Signed++
 		return nil
-	case approval.BadOracle, approval.NotBound, approval.InputsMissing, approval.Revoked, approval.NoRoot, approval.OtherRoot:
+	case approval.BadOracle, approval.NotBound, approval.InputsMissing, approval.NoRoot, approval.OtherRoot:
 		o.Hindered = append(o.Hindered, Hindrance{ref.Name, d.Text, d.Next})
 		return nil
+	case approval.Revoked:
+		if p.revoked.Has(oracle.Digest()) { // else an older version was, which hinders nobody
+			o.Hindered = append(o.Hindered, Hindrance{ref.Name, d.Text, d.Next})
+			return nil
+		}
 	}
 	if !oracle.Runnable() {
 		return p.offerEvidence(o, item, d)

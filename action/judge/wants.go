@@ -29,10 +29,10 @@ func (p *PullRequest) Wants(sources []gates.Source) []string {
 			if len(sources) > 1 {
 				name = stem + ":" + g.ID
 			}
-			_, d := p.Decide(gates.GateRef{Name: name, Ledger: paths[i], Gate: g})
+			o, d := p.Decide(gates.GateRef{Name: name, Ledger: paths[i], Gate: g})
 			switch {
 			case d.Allowed || d.Reason == approval.NotPinned:
-			case curedBySigning(d.Reason):
+			case curedBySigning(d.Reason), d.Reason == approval.Revoked && !p.revoked.Has(o.Digest()):
 				sign = append(sign, name)
 			default:
 				lines = append(lines, fmt.Sprintf("%s %s", name, d.Text))

@@ -101,7 +101,7 @@ func plainName(s string) string {
 
 // program is how OpenSSH and git's plumbing are started.
 func (a *app) program(p person) signing.Program {
-	return signing.Program{Name: expandHome(p.get("gpg.ssh.program"), a.home()), Env: a.env, Stdin: a.in, Stderr: a.err, Temp: a.getenv("TMPDIR")}
+	return signing.Program{Name: expandHome(p.get("gpg.ssh.program"), a.home()), Env: a.env, Stdin: a.in, Stderr: chatter{a.err}, Temp: a.getenv("TMPDIR")}
 }
 
 func expandHome(path, home string) string {
@@ -140,3 +140,20 @@ func (q question) ask(text string) (string, error) {
 }
 
 func yes(answer string) bool { return answer == "y" || answer == "yes" }
+
+// chatter passes on what the signing program says ("Confirm user presence for key"),
+// less the paths of our temporary files.
+type chatter struct{ to io.Writer }
+
+// Write drops whole lines; ssh-keygen writes one at a time.
+func (c chatter) Write(p []byte) (int, error) {
+	for line := range strings.SplitAfterSeq(string(p), "\n") {
+		if strings.HasPrefix(line, "Signing file ") || strings.HasPrefix(line, "Write signature to ") {
+			continue
+		}
+		if _, err := io.WriteString(c.to, line); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
