@@ -22,8 +22,8 @@ import (
 
 func newExplain(a *app) *cobra.Command {
 	f := checkFlags{
-		timeout: number{low: 1, high: 86400},
-		shell:   text{kind: "SHELL"}, cwd: text{kind: "DIR"}, root: text{kind: "DIR"}, scope: text{kind: "ID"},
+		timeout: number{low: 1, high: 86400}, env: choice{words: []string{"inherit", "clean"}},
+		shell: text{kind: "SHELL"}, cwd: text{kind: "DIR"}, root: text{kind: "DIR"}, scope: text{kind: "ID"},
 	}
 	cmd := &cobra.Command{
 		Use:   "explain [LEDGER…] GATE",
@@ -48,6 +48,8 @@ Exit status: 0 approved · 1 not approved · 2 it cannot be known.`,
 	fs.Var(&f.cwd, "cwd", "as given to check")
 	fs.Var(&f.shell, "shell", "as given to check")
 	fs.Var(&f.timeout, "timeout", "as given to check")
+	fs.Var(&f.env, "env", "as given to check")
+	addToggle(fs, &f.receipts, "receipts", "say whether check --receipts would reuse the last result, or what changed")
 	return cmd
 }
 
@@ -95,6 +97,11 @@ func (a *app) explain(ctx context.Context, f checkFlags, args []string) error {
 	}
 	if err := e.print(a.out, sides); err != nil {
 		return fmt.Errorf("cannot print the explanation: %w", err)
+	}
+	if f.receipts.on {
+		if err := e.receipt(ctx); err != nil {
+			return err
+		}
 	}
 	for _, side := range sides {
 		if !side.allowed {
