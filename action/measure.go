@@ -57,7 +57,7 @@ func (r *run) measure(ctx context.Context) (gates.Report, error) {
 		return m.broken(err), err
 	}
 	text := render.NewText(r.log, render.Style{AsPR: true}, nil)
-	report, err := gates.Check(ctx, m.job, m.pr, m.exec, text)
+	report, err := gates.Check(ctx, m.job, m.pr, m.exec, hidden{text, m.hide})
 	if m.pr.Root.State == approval.RootMissing {
 		report = m.preview(ctx, report, sources)
 	}

@@ -41,7 +41,7 @@ type run struct {
 // whatever became of the sinks; 2 for everything that could not be carried out.
 func Run(ctx context.Context, h Host) int {
 	redactor := h.redactor()
-	out := redactor.Writer(h.Out)
+	out := &lineLog{to: h.Out, hide: redactor.Redact}
 	r := &run{host: h, hide: redactor.Redact, log: out, started: h.Now(), code: exitTrouble}
 	defer func() {
 		for _, c := range r.closers {
