@@ -120,10 +120,14 @@ func (f *checkFlags) set(options map[string]bool) string {
 }
 
 // again is the command that continues this one, or the bare command where an
-// argument cannot be shown as it is.
+// argument cannot be shown as it is. What was pending is recorded by then, so
+// that --approve would only approve what changed meanwhile, unread.
 func again(args []string) string {
 	words := []string{"gatesworn"}
 	for _, w := range args {
+		if w == "--approve" {
+			continue
+		}
 		q, ok := escape.ShellQuote(w)
 		if !ok {
 			return "gatesworn check"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,6 +22,9 @@ import (
 
 // finish runs the job, prints the verdict and writes the report.
 func (s *session) finish(ctx context.Context, permit gates.Permit, exec gates.Exec) error {
+	if err := s.destination(); err != nil {
+		return err
+	}
 	streams := s.streams()
 	s.text = render.NewText(streams.text, s.style(streams.text), nil)
 	if !s.flags.status.on && permit != nil {
@@ -60,8 +64,12 @@ func (s *session) removed(report gates.Report) {
 func (s *session) conclude(streams streams, report gates.Report, err error) error {
 	if err != nil && !errors.Is(err, gates.ErrInterrupted) {
 		s.app.complain(err)
+		if errors.As(err, new(*gates.UnknownError)) {
+			fmt.Fprintln(s.app.err, "gatesworn: hint: gatesworn check --status")
+		}
 	}
-	if !s.broken {
+	judged := !errors.Is(err, gates.ErrNothingJudged)
+	if !s.broken && judged {
 		s.text.Verdict(report, s.footer(report, err))
 	}
 	if w := s.document(streams, report); w != nil {
@@ -174,7 +182,11 @@ func (s *session) document(out streams, report gates.Report) error {
 	case "junit":
 		err = render.JUnit(&b, report)
 	case "markdown":
-		b.WriteString(markdown.JobSummary(&report, markdown.Place{}, markdown.MaxSummary))
+		page := markdown.JobSummary(&report, markdown.Place{}, markdown.MaxSummary)
+		if out.document != nil {
+			page = escape.LogBlock("", page) // in a job's log no line of it may be a command
+		}
+		b.WriteString(page)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
@@ -183,11 +195,15 @@ func (s *session) document(out streams, report gates.Report) error {
 		_, err = out.document.Write(b.Bytes())
 		return err
 	}
-	path, err := s.outputPath()
-	if err != nil {
-		return err
+	return safefile.Replace(s.output, b.Bytes(), 0o644)
+}
+
+// destination finds out where --output goes, before anything runs.
+func (s *session) destination() (err error) {
+	if s.flags.output.set {
+		s.output, err = s.outputPath()
 	}
-	return safefile.Replace(path, b.Bytes(), 0o644)
+	return err
 }
 
 // outputPath refuses to write over a ledger or into .gatesworn.
@@ -205,13 +221,33 @@ func (s *session) outputPath() (string, error) {
 		return "", usage("cannot write --output: %v", err)
 	}
 	path = filepath.Join(folder, filepath.Base(path))
-	for _, src := range s.job.Sources {
-		if src.Abs == path {
-			return "", usage("--output would write over the ledger %s", src.Path)
-		}
+	if s.isLedger(path) {
+		return "", usage("--output would write over the ledger %q", path)
+	}
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return "", usage("cannot write --output: %q is no regular file", path)
 	}
 	if rel, err := filepath.Rel(s.work.Top, path); err == nil && strings.HasPrefix(filepath.ToSlash(rel)+"/", approval.RootFolder+"/") {
 		return "", usage("--output cannot be beneath .gatesworn")
 	}
 	return path, nil
+}
+
+// isLedger knows the ledgers of this run, the places where others are found without
+// being named, and a page that holds gates: a report must not take their place.
+func (s *session) isLedger(path string) bool {
+	for _, src := range s.job.Sources {
+		if src.Abs == path {
+			return true
+		}
+	}
+	name, folder := filepath.Base(path), filepath.Base(filepath.Dir(path))
+	if !strings.EqualFold(filepath.Ext(name), ".md") {
+		return false
+	}
+	if strings.EqualFold(name, "GATES.md") || folder == "gates" {
+		return true
+	}
+	file, err := safefile.Read(path, ledger.MaxSize)
+	return err == nil && len(ledger.Parse(name, file.Data).Gates) > 0
 }

@@ -39,6 +39,7 @@ type session struct {
 	judged  *judge.PullRequest // with --as-pr
 	peer    *judge.PullRequest // HEAD as the repository's signers see it, for a local check; nil without
 	pinned  bool               // peer's signers may let commands run here
+	output  string             // absolute path of --output, "" for standard output
 	broken  bool               // a ledger is malformed: there is no verdict to print
 	closers []func()
 }

@@ -220,6 +220,7 @@ func TestJUnitParsesAndNeverSkips(t *testing.T) {
 		if err := render.JUnit(&b, r); err != nil {
 			t.Fatal(err)
 		}
+		noCommands(t, b.String())
 		failures, errs := 0, 0
 		for d := xml.NewDecoder(&b); ; {
 			tok, err := d.Token()
@@ -243,6 +244,32 @@ func TestJUnitParsesAndNeverSkips(t *testing.T) {
 		wantFailure := g.State == gates.Failed || g.State == gates.Blocked || g.State == gates.Removed
 		if (failures == 1) != wantFailure || (failures+errs == 0) != (g.State == gates.Met) {
 			t.Fatalf("state %q: %d failures, %d errors", g.State, failures, errs)
+		}
+	})
+}
+
+// noCommands fails when a line would be a command in the log of a job.
+func noCommands(t *rapid.T, document string) {
+	for line := range strings.Lines(document) {
+		if strings.Contains(line, "##[") || strings.HasPrefix(strings.TrimSpace(line), "::") {
+			t.Fatalf("a workflow command: %q", line)
+		}
+	}
+}
+
+func TestJSONHoldsNoCommands(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want := gates.Evaluate(gates.Report{Ledgers: []gates.Ledger{{Path: "GATES.md", Gates: []gates.Gate{gateWith(t, gates.Failed)}}}})
+		want.Ledgers[0].Gates[0].Title = strings.ToValidUTF8(want.Ledgers[0].Gates[0].Title, "?") + `\\##[error]`
+		var b bytes.Buffer
+		if err := render.JSON(&b, want); err != nil {
+			t.Fatal(err)
+		}
+		noCommands(t, b.String())
+		var got gates.Report
+		if err := json.Unmarshal(b.Bytes(), &got); err != nil || got.Ledgers[0].Gates[0].Title != want.Ledgers[0].Gates[0].Title {
+			t.Fatalf("%v: %q", err, got.Ledgers[0].Gates[0].Title)
 		}
 	})
 }

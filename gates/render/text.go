@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gatesworn/gatesworn/gates"
 	"github.com/gatesworn/gatesworn/gates/ledger"
@@ -66,7 +67,17 @@ func (t *Text) withheld(b *strings.Builder, g gates.Gate) {
 			t.line(b, "in "+short(g.CWD, maxExpect))
 		}
 	}
-	t.ending(b, "NOT RUN: "+g.Reason, g.Next)
+	t.ending(b, "NOT RUN: "+g.Reason, readAll(g))
+}
+
+// readAll is the next step of a withheld gate. Who reads a block that cuts the
+// command has not read the command.
+func readAll(g gates.Gate) string {
+	rest, ok := strings.CutPrefix(g.Next, "read it, ")
+	if !ok || whole(g.Check, maxCheck) && whole(g.Expect, maxExpect) {
+		return g.Next
+	}
+	return "read all of it with gatesworn explain " + g.Name + ", " + rest
 }
 
 // Planned tells the progress line how much there is to do.
@@ -263,6 +274,11 @@ func took(g gates.Gate) string {
 // short makes text safe for one line and cuts it to n characters, marked.
 func short(s string, n int) string {
 	return escape.Short(escape.LogLine(escape.StripANSI(s)), n)
+}
+
+// whole reports whether short leaves s as it is.
+func whole(s string, n int) bool {
+	return utf8.RuneCountInString(escape.LogLine(escape.StripANSI(s))) <= n
 }
 
 func plural(n int, one, many string) string {
