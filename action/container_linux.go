@@ -183,7 +183,7 @@ func (m *measurement) probe(ctx context.Context) error {
 func (m *measurement) probed(result gates.Result) error {
 	lines := strings.Split(strings.TrimSpace(string(result.Stdout)), "\n")
 	if result.End != gates.Exited || result.Code != 0 || lines[len(lines)-1] != probeDone {
-		return fmt.Errorf("the probe that shows what checks cannot reach did not run (%s); nothing else was run", strings.TrimSpace(string(result.Tail)))
+		return fmt.Errorf("the probe that shows what checks cannot reach did not run (%s); nothing else was run", probeEnd(result))
 	}
 	var breaches []string
 	for _, line := range lines[:len(lines)-1] {
@@ -197,6 +197,18 @@ func (m *measurement) probed(result gates.Result) error {
 		return fmt.Errorf("a check could %s; nothing was run", strings.Join(breaches, ", could "))
 	}
 	return nil
+}
+
+func probeEnd(r gates.Result) string {
+	switch {
+	case r.Err != nil:
+		return r.Err.Error()
+	case r.End == gates.Signaled:
+		return fmt.Sprintf("killed by signal %d", r.Signal)
+	case r.End == gates.Exited:
+		return fmt.Sprintf("exit %d: %s", r.Code, strings.TrimSpace(string(r.Tail)))
+	}
+	return "stopped"
 }
 
 // owner gives what root creates in the workspace to the workspace's owner, so that
