@@ -158,3 +158,52 @@ func (g grouped) deal(parts []int, weights []time.Duration, n int) Division {
 	d.Deal = string(deal)
 	return d
 }
+
+// Shard is one part of a sharded run as it is written: I/N, or I/N:DEAL as a plan
+// hands it out.
+type Shard struct {
+	I, N int    // 1 ≤ I ≤ N ≤ MaxShards
+	Deal string // "": the gates are divided by their number
+}
+
+// ParseShard reads a shard. There is one spelling of each.
+func ParseShard(s string) (Shard, error) {
+	part, deal, dealt := strings.Cut(s, ":")
+	is, ns, ok := strings.Cut(part, "/")
+	out := Shard{I: plainNumber(is), N: plainNumber(ns), Deal: deal}
+	if !ok || out.I < 1 || out.I > out.N || dealt && deal == "" || strings.Trim(deal, digits) != "" {
+		return Shard{}, fmt.Errorf("needs I/N with 1 ≤ I ≤ N ≤ %d, as plan matrix prints it, not %q", MaxShards, s)
+	}
+	return out, nil
+}
+
+// plainNumber reads a number from 1 to MaxShards without leading zeros, else 0.
+func plainNumber(s string) int {
+	n := 0
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' || s[0] == '0' || i > 1 {
+			return 0
+		}
+		n = n*10 + int(s[i]-'0')
+	}
+	if n > MaxShards {
+		return 0
+	}
+	return n
+}
+
+// Share returns which gates are the shard's, for Job.Share. The error wraps
+// ErrDeal if the shard was planned for other gates.
+func (s Shard) Share(sources []Source) (func(ledger, id string) bool, error) {
+	var d Division
+	var err error
+	if s.Deal != "" {
+		d, err = Redeal(sources, s.N, s.Deal)
+	} else if d, err = Divide(sources, s.N, nil); err == nil && len(d.Parts) != s.N {
+		err = fmt.Errorf("these gates make at most %d shards, not %d", len(d.Parts), s.N)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func(ledger, id string) bool { return d.Has(s.I, ledger, id) }, nil
+}

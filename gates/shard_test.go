@@ -334,3 +334,44 @@ func TestDealIsForItsGatesOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestShardHasOneSpelling(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]gates.Shard{
+		"1/1": {I: 1, N: 1}, "2/3": {I: 2, N: 3}, "64/64": {I: 64, N: 64}, "1/2:0aZ_-": {I: 1, N: 2, Deal: "0aZ_-"},
+	} {
+		if got, err := gates.ParseShard(s); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "1", "/", "1/", "/2", "0/1", "1/0", "2/1", "01/2", "1/02", "1/65", "100/100", "+1/2", "1/2:", "1/2: ", "1/2:a b", "1/2/3", "-1/2", " 1/2", "1/2:a:b", "１/2"} {
+		if got, err := gates.ParseShard(s); err == nil {
+			t.Errorf("%q: %+v", s, got)
+		}
+	}
+	src := shardJob(nil, []string{eight}).Sources
+	if _, err := (gates.Shard{I: 1, N: 4}).Share(src); err == nil {
+		t.Error("four shards of three groups")
+	}
+	if _, err := (gates.Shard{I: 1, N: 2, Deal: "x"}).Share(src); !errors.Is(err, gates.ErrDeal) {
+		t.Error(err)
+	}
+	n := 0
+	for i := range 3 {
+		has, err := gates.Shard{I: i + 1, N: 3}.Share(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"G1", "G2", "G3", "G4"} {
+			if has("gates/0.md", id) {
+				n++
+			}
+		}
+		if has("gates/0.md", "G5") || has("gates/1.md", "G1") {
+			t.Error("a gate that is not there")
+		}
+	}
+	if n != 4 {
+		t.Errorf("%d gates", n)
+	}
+}
