@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gatesworn/gatesworn/action/judge"
+	"github.com/gatesworn/gatesworn/gates"
 	"github.com/gatesworn/gatesworn/ghreport"
 	"github.com/gatesworn/gatesworn/internal/gitobj"
 )
@@ -34,22 +35,24 @@ const maxLedgers = 64
 // Inputs are the action's inputs, valid. They can add to the policy of the default
 // branch or tighten it, never relax it.
 type Inputs struct {
-	Ledgers     []string // in addition to the policy's
-	Jobs        int      // 0: the policy's
+	Ledgers     []string    // in addition to the policy's
+	Jobs        int         // 0: the policy's
+	Shard       gates.Shard // zero: the whole run
 	Token       string
 	APIURL      string
 	TrustRef    string // "" is the default branch
 	CheckName   string
 	Comment     ghreport.CommentPolicy
 	Annotations bool
-	ReportFile  string // relative to the workspace
+	ReportFile  string   // relative to the workspace
+	Parts       []string // in mode publish: the parts' reports, or the one
 	Mode        Mode
 }
 
 // InputNames are the names of all inputs, as action.yml declares them.
 func InputNames() []string {
 	return []string{
-		"ledger", "jobs", "github_token", "api_url", "trust_ref", "check_name", "comment", "annotations", "report_file", "mode",
+		"ledger", "jobs", "github_token", "api_url", "trust_ref", "check_name", "comment", "annotations", "report_file", "mode", "shard",
 	}
 }
 
@@ -64,7 +67,7 @@ func ParseInputs(get func(name string) string, apiURL string) (Inputs, error) {
 	in := Inputs{
 		Token: get("github_token"), TrustRef: get("trust_ref"), CheckName: orElse(get("check_name"), ghreport.DefaultCheckName),
 		Comment: ghreport.CommentPolicy(orElse(get("comment"), string(ghreport.CommentFailures))), Annotations: true,
-		ReportFile: orElse(get("report_file"), DefaultReport), Mode: Mode(orElse(get("mode"), string(ModeRun))), APIURL: orElse(get("api_url"), apiURL),
+		Mode: Mode(orElse(get("mode"), string(ModeRun))), APIURL: orElse(get("api_url"), apiURL),
 	}
 	for line := range strings.Lines(get("ledger")) {
 		if line = strings.TrimSpace(line); line == "" {
@@ -84,6 +87,13 @@ func ParseInputs(get func(name string) string, apiURL string) (Inputs, error) {
 			bad("jobs", "needs a whole number from 1 to 64, not %q", s)
 		}
 		in.Jobs = n
+	}
+	if s := get("shard"); s != "" {
+		shard, err := gates.ParseShard(s)
+		if err != nil {
+			bad("shard", "%v", err)
+		}
+		in.Shard = shard
 	}
 	if in.Token == "" {
 		bad("github_token", "is empty; leave it out or pass ${{ github.token }}")
@@ -109,15 +119,35 @@ func ParseInputs(get func(name string) string, apiURL string) (Inputs, error) {
 	default:
 		bad("annotations", "is true or false, not %q", s)
 	}
-	if err := checkRelative(in.ReportFile); err != nil || !strings.HasPrefix(in.ReportFile, judge.OutFolder+"/") || strings.Count(in.ReportFile, "/") != 1 {
-		bad("report_file", "needs a file name beneath %s/, not %q", judge.OutFolder, in.ReportFile)
-	}
+	in.reportFiles(orElse(get("report_file"), DefaultReport), bad)
 	switch in.Mode {
 	case ModeRun, ModeMeasure, ModePublish:
 	default:
 		bad("mode", "is one of run, measure, publish, not %q", in.Mode)
 	}
+	if in.Shard.N > 0 && in.Mode != ModeMeasure {
+		bad("shard", "needs mode measure; one job publishes all parts")
+	}
 	return in, errors.Join(errs...)
+}
+
+// reportFiles reads one path, or in mode publish one a line: the parts of a
+// sharded run.
+func (in *Inputs) reportFiles(value string, bad func(name, format string, args ...any)) {
+	for line := range strings.Lines(value) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if err := checkRelative(line); err != nil || !strings.HasPrefix(line, judge.OutFolder+"/") || strings.Count(line, "/") != 1 {
+			bad("report_file", "needs a file name beneath %s/, not %q", judge.OutFolder, line)
+		}
+		in.Parts = append(in.Parts, line)
+	}
+	if len(in.Parts) == 0 || len(in.Parts) > gates.MaxShards || len(in.Parts) > 1 && in.Mode != ModePublish {
+		bad("report_file", "needs one path; mode publish takes one a line, at most %d", gates.MaxShards)
+		return
+	}
+	in.ReportFile = in.Parts[0]
 }
 
 var plainNumber = regexp.MustCompile(`^[1-9][0-9]?$`)

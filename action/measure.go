@@ -193,6 +193,9 @@ func (m *measurement) base() gates.Report {
 	if m.pr.Root.State == approval.RootMissing {
 		r.Notices = append(r.Notices, m.facts.Trust.Ref+" has no .gatesworn/ yet: merge the set-up first")
 	}
+	if s := m.in.Shard; s.N > 0 {
+		r.Part = &gates.Part{I: s.I, N: s.N}
+	}
 	r.Protections = m.place.held
 	if m.in.Mode == ModeRun {
 		r.Protections.Missing = append(slices.Clone(r.Protections.Missing), "a token that cannot write")
@@ -235,6 +238,11 @@ func (m *measurement) fill(ctx context.Context, sources []gates.Source) error {
 		}
 	}
 	m.job.Base = m.base()
+	if s := m.in.Shard; s.N > 0 {
+		if m.job.Share, err = s.Share(sources); err != nil {
+			return fmt.Errorf("cannot tell the gates of shard %d of %d: %w", s.I, s.N, err)
+		}
+	}
 	m.job.Base.Execution = gates.Execution{Containment: m.exec.Containment(), Jobs: m.job.Jobs, Env: "clean"}
 	return nil
 }

@@ -49,11 +49,17 @@ func ParseReport(data []byte) (gates.Report, error) {
 
 // publishSaved is mode publish: it runs nothing of the pull request.
 func (r *run) publishSaved(ctx context.Context) int {
-	file, err := safefile.ReadBeneath(r.env("GITHUB_WORKSPACE"), r.in.ReportFile, MaxReport)
-	if err != nil {
-		return r.fail(fmt.Errorf("cannot read the report of the measuring job: %w", err))
+	parts := make([]gates.Report, len(r.in.Parts))
+	for i, name := range r.in.Parts {
+		file, err := safefile.ReadBeneath(r.env("GITHUB_WORKSPACE"), name, MaxReport)
+		if err != nil {
+			return r.fail(fmt.Errorf("cannot read the report of the measuring job: %w", err))
+		}
+		if parts[i], err = ParseReport(file.Data); err != nil {
+			return r.fail(err)
+		}
 	}
-	report, err := ParseReport(file.Data)
+	report, err := Merge(parts)
 	if err != nil {
 		return r.fail(err)
 	}
