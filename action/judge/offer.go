@@ -55,6 +55,8 @@ type Item struct {
 	Data      []byte                   // its bytes
 	Evidence  *approval.SignedEvidence // with OfferEvidence
 	Files     []approval.FileChange    // with OfferRoot
+
+	alone OfferKind // what it is if its statement gets no second signature
 }
 
 // Hindrance is a gate that no signature can help.
@@ -65,6 +67,8 @@ type Offer struct {
 	Items         []Item
 	Hindered      []Hindrance
 	Signed, Gates int // gates whose signatures are complete, of all that need some
+
+	current map[string]bool // digests that a signer may agree to: of gates as they stand, and of removed ones
 }
 
 // SigningTrust is the commit whose signers may sign HEAD: the trust ref, or HEAD
@@ -88,7 +92,7 @@ func (w *Workspace) SigningTrust(ctx context.Context, name string) (trust TrustC
 // Offer lists what is open in the judged commit for a signer of that principal;
 // "" leaves nobody's signatures out.
 func (p *PullRequest) Offer(sources []gates.Source, principal string) (Offer, error) {
-	var o Offer
+	o := Offer{current: map[string]bool{}}
 	paths := make([]string, len(sources))
 	for i, s := range sources {
 		paths[i] = s.Path
@@ -105,6 +109,7 @@ func (p *PullRequest) Offer(sources []gates.Source, principal string) (Offer, er
 		}
 	}
 	for _, lost := range p.Guard.Lost() {
+		o.current[lost.Oracle.Digest()] = true
 		if lost.Oracle.Digest() == "" {
 			o.Hindered = append(o.Hindered, Hindrance{lost.Gate.ID, "is removed, and its definition at " + p.Root.Ref + " cannot be named", "put it back"})
 			continue
@@ -131,6 +136,7 @@ func (p *PullRequest) offerGate(o *Offer, ref gates.GateRef, principal string) e
 		return d.Err
 	}
 	o.Gates++
+	o.current[oracle.Digest()] = true
 	item := Item{Ledger: ref.Ledger, Name: ref.Name, Gate: ref.Gate, Oracle: oracle}
 	switch d.Reason {
 	case approval.Signed, approval.NotPinned:
@@ -161,7 +167,7 @@ func (p *PullRequest) offerGate(o *Offer, ref gates.GateRef, principal string) e
 	}
 	item.Weak = approval.Weakening(item.Was, oracle)
 	if d.Reason == approval.TooFewSigners && len(d.Considered) > 0 && p.waits(d.Considered[0].ID, principal, &item) {
-		item.Kind = OfferSecond
+		item.alone, item.Kind = item.Kind, OfferSecond
 	}
 	o.Items = append(o.Items, item)
 	return nil
@@ -262,27 +268,20 @@ func (p *PullRequest) waits(id, principal string, item *Item) bool {
 // seconds joins items that wait for the same statement into one, and leaves to a
 // new statement what shares its statement with a definition that is no longer current.
 func (p *PullRequest) seconds(o *Offer, principal string) error {
-	open := map[string]bool{}
-	for _, i := range o.Items {
-		open[i.Oracle.Digest()] = true
-	}
 	if err := p.waitingRest(o, principal); err != nil {
 		return err
 	}
 	kept := o.Items[:0]
 	seen := map[string]bool{}
 	for _, i := range o.Items {
-		if i.Kind == OfferSecond && i.Statement != nil {
+		if i.Kind == OfferSecond {
 			current := true
 			for _, other := range slices.Concat(i.Statement.Approve, i.Statement.Retire) {
-				current = current && open[other.Digest()]
+				current = current && o.current[other.Digest()]
 			}
 			switch {
 			case !current:
-				i.Kind, i.Statement = OfferNew, nil
-				if i.Was != nil {
-					i.Kind = OfferChanged
-				}
+				i.Kind, i.Statement, i.Data = i.alone, nil, nil
 			case seen[i.Statement.ID]:
 				continue
 			default:
@@ -304,19 +303,20 @@ func (p *PullRequest) waitingRest(o *Offer, principal string) error {
 	}
 	for i := range o.Items {
 		item := &o.Items[i]
-		if item.Kind != OfferRemoved && item.Kind != OfferRoot {
+		if item.Kind != OfferRemoved && item.Kind != OfferRoot && item.Kind != OfferEvidence {
 			continue
 		}
 		for _, s := range all {
 			by := counted(s)
-			if s.Fault != "" || s.Trusted || len(by) == 0 || len(by) >= p.Root.Policy.Threshold || slices.Contains(by, principal) || !item.in(s) {
+			if s.Fault != "" || s.Trusted && item.Kind == OfferRoot || p.revoked.Has(s.ID) || len(by) == 0 || len(by) >= p.Root.Policy.Threshold || slices.Contains(by, principal) || !item.in(s) {
 				continue
 			}
 			data, err := p.judged.Blob(entryAt(p.judged, s.Path))
 			if err != nil || approval.Digest(data) != s.ID {
 				continue
 			}
-			item.Kind, item.Statement, item.Data, item.By, item.At = OfferSecond, &s, data, by, s.IssuedAt
+			item.alone, item.Kind = item.Kind, OfferSecond
+			item.Statement, item.Data, item.By, item.At = &s, data, by, s.IssuedAt
 			break
 		}
 	}
@@ -325,6 +325,12 @@ func (p *PullRequest) waitingRest(o *Offer, principal string) error {
 
 // in reports whether a statement says what the item needs.
 func (i *Item) in(s approval.Statement) bool {
+	if i.Kind == OfferEvidence {
+		return slices.ContainsFunc(s.Evidence, func(e approval.SignedEvidence) bool {
+			return e.Ledger == i.Evidence.Ledger && e.Gate == i.Evidence.Gate && e.Outcome == i.Evidence.Outcome && e.Text == i.Evidence.Text &&
+				e.ExpiresAt.Add(RenewWithin/2).After(i.Evidence.ExpiresAt)
+		})
+	}
 	if i.Kind == OfferRemoved {
 		return slices.ContainsFunc(s.Retire, func(o approval.Oracle) bool { return o.Digest() == i.Oracle.Digest() })
 	}

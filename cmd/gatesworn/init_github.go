@@ -106,16 +106,32 @@ func (g *githubFiles) signer(ctx context.Context) error {
 		return withHint(errors.New("there is no SSH key to sign with, neither in git's configuration nor in ~/.ssh or the agent"), "ssh-keygen -t ed25519, then gatesworn init --github")
 	}
 	g.key = keys[0]
-	for _, k := range keys {
-		if k.Origin == signing.FromFile && g.key.Origin == signing.FromAgent {
-			g.key = k // a key of this machine before one that an agent happens to hold
-			break
-		}
+	if g.key.Origin != signing.FromGit {
+		g.key = usual(keys)
 	}
 	if g.who = principal(p.get("user.email")); g.who == "" {
 		return withHint(errors.New("git does not know your address, which names you as a signer"), "git config --global user.email you@example.org")
 	}
 	return nil
+}
+
+// usual picks among several keys: a file before one that an agent happens to hold,
+// and ssh-keygen's own name before others.
+func usual(keys []signing.Key) signing.Key {
+	best, rank := keys[0], 0
+	for _, k := range keys {
+		r := 0
+		if k.Origin == signing.FromFile {
+			r = 1
+		}
+		if filepath.Base(k.File) == "id_ed25519.pub" || filepath.Base(k.File) == "id_ed25519" {
+			r = 2
+		}
+		if r > rank {
+			best, rank = k, r
+		}
+	}
+	return best
 }
 
 // principal is an address as allowed_signers takes it, "" if it does not.
