@@ -97,6 +97,8 @@ func (m *measurement) secretPlaces(workspace string) []string {
 // sharedFolders are left as they are: programs need them.
 const sharedFolders = " / /bin /dev /etc /home /lib /lib32 /lib64 /opt /proc /sbin /srv /sys /tmp /usr /var /root "
 
+func shared(dir string) bool { return strings.Contains(sharedFolders, " "+dir+" ") }
+
 // seal closes, for everybody but root, the topmost folder of the container's own
 // file system on the way to each place: mounts from the machine keep their modes,
 // but nobody else gets to them. Where nothing can be closed the probe decides.
@@ -112,7 +114,7 @@ func seal(places []string) error {
 		}
 		for _, dir := range ancestors(real) {
 			var st syscall.Stat_t
-			if strings.Contains(sharedFolders, " "+dir+" ") || syscall.Stat(dir, &st) != nil {
+			if shared(dir) || syscall.Stat(dir, &st) != nil {
 				continue
 			}
 			if st.Dev != top.Dev {
@@ -156,8 +158,11 @@ func (m *measurement) probe(ctx context.Context) error {
 	for _, path := range []string{filepath.Join(workspace, ".git", "config"), m.env("GITHUB_EVENT_PATH"), "/proc/" + strconv.Itoa(os.Getpid()) + "/environ"} {
 		add("read", path)
 	}
-	for _, path := range []string{workspace, m.env("RUNNER_TEMP")} {
-		add("list", path)
+	add("list", workspace)
+	if temp := m.env("RUNNER_TEMP"); shared(temp) {
+		add("credentials", temp) // it cannot be closed, so what lies in it is looked at
+	} else {
+		add("list", temp)
 	}
 	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_EVENT_PATH"} {
 		add("write", m.env(name))

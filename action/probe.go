@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -20,7 +21,8 @@ const probePatience = 300 * time.Millisecond
 
 // Probe tries what no check may be able to do and prints a line for everything
 // that it could. It runs as a check does; its last line says that it came to the
-// end. Each task is what:where: connect, read, list, write, config, metadata.
+// end. Each task is what:where: connect, read, list, write,
+// config, credentials, metadata.
 func Probe(tasks []string, out io.Writer) error {
 	for _, task := range tasks {
 		what, where, _ := strings.Cut(task, ":")
@@ -70,8 +72,37 @@ func attempt(what, where string) string {
 		if found := credentialsIn(data); found != "" {
 			return "read " + found + " in the copy"
 		}
+	case "credentials":
+		return credentialFile(where)
 	default:
 		return "do " + what
+	}
+	return ""
+}
+
+// maxCredential is the largest file in which a credential is looked for, in bytes.
+const maxCredential = 64 << 10
+
+// credentialFile finds a file with a git credential in a folder: newer versions of
+// actions/checkout keep theirs in RUNNER_TEMP.
+func credentialFile(dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || info.Size() > maxCredential {
+			continue
+		}
+		name := filepath.Join(dir, e.Name())
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		if strings.Contains(e.Name(), "credential") || strings.Contains(strings.ToLower(string(data)), "extraheader") {
+			return "read a credential in " + name
+		}
 	}
 	return ""
 }

@@ -5,6 +5,14 @@ go 1.26.0
 require github.com/gatesworn/gatesworn v0.0.0
 
 require (
+	github.com/goccy/go-yaml v1.19.2 // indirect
+	github.com/gofrs/flock v0.13.2 // indirect
+	github.com/hiddeco/sshsig v0.2.0 // indirect
+	github.com/pjbgf/sha1cd v0.7.0 // indirect
+	golang.org/x/crypto v0.59.0 // indirect
+)
+
+require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/getkin/kin-openapi v0.153.0
