@@ -163,7 +163,7 @@ func TestInterruptKeepsWhatIsDone(t *testing.T) {
 			}
 			_ = c.Wait()
 			if c.ProcessState.ExitCode() != 2 || !strings.Contains(out.String(), "PASS GATES:G1") ||
-				!strings.Contains(out.String(), "UNMET: 1 (met: 1)") || !strings.Contains(out.String(), "next: gatesworn check --approve") {
+				!strings.Contains(out.String(), "UNMET: 1 (met: 1)") || !strings.Contains(out.String(), "next: gatesworn check\n") {
 				t.Errorf("exit %d\n%s", c.ProcessState.ExitCode(), out)
 			}
 			if left := alive(t, mark); len(left) > 0 {
