@@ -78,8 +78,13 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		}
 	}
 	for _, in := range []map[string]string{
-		{"mode": "measure", "shard": "3/2"}, {"mode": "run", "shard": "1/2"}, {"shard": "1/2"}, {"mode": "publish", "shard": "1/2"},
-		{"mode": "measure", "shard": "1/3"}, {"mode": "measure", "shard": "1/2:0123456789ab01"}, {"mode": "measure", "report_file": ".gatesworn-out/a\n.gatesworn-out/b"},
+		{"mode": "measure", "shard": "3/2"},
+		{"mode": "run", "shard": "1/2"},
+		{"shard": "1/2"},
+		{"mode": "publish", "shard": "1/2"},
+		{"mode": "measure", "shard": "1/3"},
+		{"mode": "measure", "shard": "1/2:0123456789ab01"},
+		{"mode": "measure", "report_file": ".gatesworn-out/a\n.gatesworn-out/b"},
 	} {
 		w := signedWorld(t, "", nil)
 		r := runAction(t, w, in)

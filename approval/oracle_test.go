@@ -256,7 +256,7 @@ func TestNewOracle(t *testing.T) {
 	if d := approval.Decide(approval.Request{Mode: approval.ModeLocal, Oracle: o, Local: approval.Local{Approved: true, ID: "x"}}); d.Allowed {
 		t.Error("INPUTS that were not bound are approved")
 	}
-	if (approval.Decide(approval.Request{})).Allowed {
+	if approval.Decide(approval.Request{}).Allowed {
 		t.Error("the zero request is allowed")
 	}
 }

@@ -169,10 +169,21 @@ func TestBindSorted(t *testing.T) {
 func TestResolveCWD(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ ledger, cwd, want string }{
-		{"GATES.md", "", "."}, {"GATES.md", "sub", "sub"}, {"GATES.md", "./sub/", "sub"}, {"GATES.md", "..", "error"},
-		{"gates/a.md", "", "."}, {"gates/x/a.md", "sub", "sub"}, {".unlazy/s/GATES.md", "sub", "sub"},
-		{"pkg/GATES.md", "", "pkg"}, {"pkg/GATES.md", "sub", "pkg/sub"}, {"pkg/GATES.md", "..", "."}, {"pkg/GATES.md", "../..", "error"},
-		{"pkg/gates/a.md", "", "pkg/gates"}, {"gates.md", "", "."}, {"GATES.md", "/etc", "error"}, {"pkg/GATES.md", "../../pkg", "error"},
+		{"GATES.md", "", "."},
+		{"GATES.md", "sub", "sub"},
+		{"GATES.md", "./sub/", "sub"},
+		{"GATES.md", "..", "error"},
+		{"gates/a.md", "", "."},
+		{"gates/x/a.md", "sub", "sub"},
+		{".unlazy/s/GATES.md", "sub", "sub"},
+		{"pkg/GATES.md", "", "pkg"},
+		{"pkg/GATES.md", "sub", "pkg/sub"},
+		{"pkg/GATES.md", "..", "."},
+		{"pkg/GATES.md", "../..", "error"},
+		{"pkg/gates/a.md", "", "pkg/gates"},
+		{"gates.md", "", "."},
+		{"GATES.md", "/etc", "error"},
+		{"pkg/GATES.md", "../../pkg", "error"},
 	} {
 		got, err := approval.ResolveCWD(test.ledger, test.cwd)
 		if (err != nil) != (test.want == "error") || err == nil && got != test.want {

@@ -121,8 +121,10 @@ func (c *checkRun) complete(ctx context.Context, conclusion gates.Conclusion, pa
 	}
 	notes := page.Annotations
 	page.Annotations = notes[:min(len(notes), MaxAnnotations)]
-	w := CheckWrite{Name: c.t.CheckName, HeadSHA: c.t.HeadSHA, ExternalID: c.t.externalID(), DetailsURL: c.t.DetailsURL,
-		Status: "completed", Conclusion: concluded(conclusion), CompletedAt: c.now(), Output: page}
+	w := CheckWrite{
+		Name: c.t.CheckName, HeadSHA: c.t.HeadSHA, ExternalID: c.t.externalID(), DetailsURL: c.t.DetailsURL,
+		Status: "completed", Conclusion: concluded(conclusion), CompletedAt: c.now(), Output: page,
+	}
 	sent, ok := c.ladder(ctx, w)
 	if !ok {
 		return

@@ -109,8 +109,14 @@ func TestFaults(t *testing.T) {
 		name, method, path string
 		skip               int
 	}{
-		{"list checks", "GET", "/check-runs", 0}, {"create check", "POST", "/check-runs", 0}, {"complete check", "PATCH", "/check-runs/", 0}, {"second batch", "PATCH", "/check-runs/", 1},
-		{"read pull", "GET", "/pulls/", 0}, {"list comments", "GET", "/comments", 0}, {"look again", "GET", "/comments", 1}, {"post comment", "POST", "/comments", 0},
+		{"list checks", "GET", "/check-runs", 0},
+		{"create check", "POST", "/check-runs", 0},
+		{"complete check", "PATCH", "/check-runs/", 0},
+		{"second batch", "PATCH", "/check-runs/", 1},
+		{"read pull", "GET", "/pulls/", 0},
+		{"list comments", "GET", "/comments", 0},
+		{"look again", "GET", "/comments", 1},
+		{"post comment", "POST", "/comments", 0},
 	}
 	faults := map[string]ghtest.Fault{
 		"403": {Status: 403}, "404": {Status: 404}, "422": {Status: 422, Times: 1}, "422 always": {Status: 422},

@@ -69,8 +69,10 @@ func newWorld(t *testing.T, opts ...ghtest.Option) *world {
 	w.head = w.Commit(map[string]ghtest.File{"GATES.md": {Data: "# Gates\n\n- [ ] G1: x\n"}}, base)
 	w.Pull(ghtest.Pull{Number: 412, HeadSHA: w.head})
 	w.client = w.connect(t)
-	w.target = Target{CheckName: DefaultCheckName, HeadSHA: w.head, PullRequest: 412, Comment: CommentFailures, Annotations: true, Stream: "gatesworn.yml pull_request 412", RunID: 100, Attempt: 1,
-		Place: markdown.Place{Server: "https://github.com", Log: "https://github.com/octo/widgets/actions/runs/100"}}
+	w.target = Target{
+		CheckName: DefaultCheckName, HeadSHA: w.head, PullRequest: 412, Comment: CommentFailures, Annotations: true, Stream: "gatesworn.yml pull_request 412", RunID: 100, Attempt: 1,
+		Place: markdown.Place{Server: "https://github.com", Log: "https://github.com/octo/widgets/actions/runs/100"},
+	}
 	return w
 }
 

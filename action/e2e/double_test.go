@@ -64,8 +64,10 @@ func double(t *testing.T) *ghtest.Server {
 
 func client(t *testing.T, s *ghtest.Server) *ghreport.Client {
 	t.Helper()
-	c, err := ghreport.NewClient(ghreport.Config{Repository: "octo/widgets", Token: ghtest.Token, BaseURL: s.URL, Now: time.Now,
-		Sleep: func(context.Context, time.Duration) error { return nil }})
+	c, err := ghreport.NewClient(ghreport.Config{
+		Repository: "octo/widgets", Token: ghtest.Token, BaseURL: s.URL, Now: time.Now,
+		Sleep: func(context.Context, time.Duration) error { return nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +104,10 @@ func TestPublishAgainstDescription(t *testing.T) {
 	}
 	for i, f := range files {
 		r := report(t, strings.TrimSuffix(filepath.Base(f), ".json"))
-		tg := ghreport.Target{CheckName: ghreport.DefaultCheckName, HeadSHA: head, PullRequest: 412, Comment: ghreport.CommentAlways, Annotations: true, Stream: "s", RunID: int64(i + 1), Attempt: 1,
-			DetailsURL: "https://github.com/octo/widgets/actions/runs/1", Place: markdown.Place{Server: "https://github.com"}}
+		tg := ghreport.Target{
+			CheckName: ghreport.DefaultCheckName, HeadSHA: head, PullRequest: 412, Comment: ghreport.CommentAlways, Annotations: true, Stream: "s", RunID: int64(i + 1), Attempt: 1,
+			DetailsURL: "https://github.com/octo/widgets/actions/runs/1", Place: markdown.Place{Server: "https://github.com"},
+		}
 		killed, err := ghreport.New(client(t, s), client(t, s), tg, time.Now)
 		if err != nil {
 			t.Fatal(err)

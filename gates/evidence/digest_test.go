@@ -84,8 +84,13 @@ func TestAttributesDigest(t *testing.T) {
 	timeout := ledger.Attribute{Key: ledger.Timeout, Value: "30"}
 	env := ledger.Attribute{Key: ledger.Env, Value: "CI"}
 	uncovered := []ledger.Attribute{
-		{Key: ledger.Check, Value: "x"}, {Key: ledger.Expect, Value: "x"}, {Key: ledger.CWD, Value: "x"}, {Key: ledger.Evidence, Value: "x"},
-		{Key: ledger.Depends, Value: "x"}, {Key: ledger.Reads, Value: "x"}, {Key: ledger.Writes, Value: "x"},
+		{Key: ledger.Check, Value: "x"},
+		{Key: ledger.Expect, Value: "x"},
+		{Key: ledger.CWD, Value: "x"},
+		{Key: ledger.Evidence, Value: "x"},
+		{Key: ledger.Depends, Value: "x"},
+		{Key: ledger.Reads, Value: "x"},
+		{Key: ledger.Writes, Value: "x"},
 	}
 	if got := AttributesDigest(gate(uncovered...)); got != "" {
 		t.Errorf("without a covered attribute: %q", got)

@@ -369,8 +369,12 @@ func TestDiscoveryTrouble(t *testing.T) {
 		{"malformed waves", []string{".unlazy/a/GATES.md", "- [ ] G1: x\nABANDON: G1 y\n", ".unlazy/a/dispatch.json", "{"}, Stop{}, "block: 1 item open: dispatch.json is no possible history; HANDOFF REQUIRED: 1 abandoned."},
 		{"linked waves", []string{".unlazy/a/GATES.md", "- [ ] G1: x\nABANDON: G1 y\n", ".unlazy/a/dispatch.json/", ""}, Stop{}, "block: 1 item open: dispatch.json cannot be read"},
 		{"gates is a file", []string{"gates", "x"}, Stop{}, "block: 1 item open: ledgers gates: must be a real folder"},
-		{"approval", []string{"GATES.md", twoOpen}, Stop{NeedsPerson: func(_, l string, g ledger.Gate) bool { return l == "GATES.md" && g.ID == "G3" }},
-			"block: 2 gates unmet: GATES:G3 not approved, GATES:G4 by hand. G3, G4 need a person: say so and stop. Do not edit CHECK or EXPECT to pass."},
+		{
+			"approval",
+			[]string{"GATES.md", twoOpen},
+			Stop{NeedsPerson: func(_, l string, g ledger.Gate) bool { return l == "GATES.md" && g.ID == "G3" }},
+			"block: 2 gates unmet: GATES:G3 not approved, GATES:G4 by hand. G3, G4 need a person: say so and stop. Do not edit CHECK or EXPECT to pass.",
+		},
 		{"standing ledgers are not ticked", []string{"GATES.md", twoOpen, "t.md", twoOpen}, Stop{Policy: func(string) *scope.Policy {
 			return &scope.Policy{Ledgers: []string{"GATES.md", "gone.md"}, Tasks: []string{"t.md"}}
 		}}, "block: 3 items open: gone.md is missing, t:G3 not met, t:G4 by hand."},

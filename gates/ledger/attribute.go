@@ -65,14 +65,18 @@ func (p *scan) attribute(s spot, key Key, indent, value string, next int) lineKi
 		return kind
 	}
 	if indent == "" {
-		p.add(s, Finding{Rule: "column-1", Gate: p.curID(),
+		p.add(s, Finding{
+			Rule: "column-1", Gate: p.curID(),
 			Message: fmt.Sprintf("%s must be indented under its gate", key),
-			Fix:     []string{"  " + p.text[s.start:s.end]}})
+			Fix:     []string{"  " + p.text[s.start:s.end]},
+		})
 	}
 	bit := keyIndex(string(key))
 	if p.open.seen&(1<<bit) != 0 {
-		p.add(s, Finding{Rule: "repeated-attribute", Gate: p.curID(),
-			Message: fmt.Sprintf("%s is given twice, first on line %d", key, p.open.keys[bit].line)})
+		p.add(s, Finding{
+			Rule: "repeated-attribute", Gate: p.curID(),
+			Message: fmt.Sprintf("%s is given twice, first on line %d", key, p.open.keys[bit].line),
+		})
 		return kind
 	}
 	p.open.seen |= 1 << bit
@@ -182,12 +186,16 @@ func (p *scan) closeGate() {
 	switch {
 	case hasCheck && !hasExpect && g.Check != "":
 		s := p.keySpot(Check)
-		p.add(s, Finding{Rule: "no-expect", Gate: g.ID,
+		p.add(s, Finding{
+			Rule: "no-expect", Gate: g.ID,
 			Message: name(g) + " has CHECK but no EXPECT; say what success prints, or /^/ if exit status 0 is enough",
-			Fix:     []string{p.indentOf(s) + "EXPECT: /^/"}})
+			Fix:     []string{p.indentOf(s) + "EXPECT: /^/"},
+		})
 	case hasExpect && !hasCheck && g.Expect != "":
-		p.add(p.keySpot(Expect), Finding{Rule: "no-check", Gate: g.ID,
-			Message: name(g) + " has EXPECT but no CHECK; give the command that prints it, or drop EXPECT for a manual gate"})
+		p.add(p.keySpot(Expect), Finding{
+			Rule: "no-check", Gate: g.ID,
+			Message: name(g) + " has EXPECT but no CHECK; give the command that prints it, or drop EXPECT for a manual gate",
+		})
 	case g.Runnable():
 		p.checkNumber(g)
 		p.checkCanFail(g)
@@ -197,8 +205,10 @@ func (p *scan) closeGate() {
 }
 
 func (p *scan) blank(g *Gate, key Key, cure string) {
-	p.add(p.keySpot(key), Finding{Rule: "blank-" + strings.ToLower(string(key)), Gate: g.ID,
-		Message: fmt.Sprintf("%s of %s is blank; %s", key, name(g), cure)})
+	p.add(p.keySpot(key), Finding{
+		Rule: "blank-" + strings.ToLower(string(key)), Gate: g.ID,
+		Message: fmt.Sprintf("%s of %s is blank; %s", key, name(g), cure),
+	})
 }
 
 // name is how messages call a gate.
@@ -235,14 +245,18 @@ func (p *scan) checkExpect(s spot, g *Gate) {
 		return
 	}
 	if err := p.validate(g.Expect); err != nil {
-		p.add(s, Finding{Rule: "invalid-expect", Gate: g.ID,
-			Message: fmt.Sprintf("EXPECT of %s cannot be used: %s", name(g), err)})
+		p.add(s, Finding{
+			Rule: "invalid-expect", Gate: g.ID,
+			Message: fmt.Sprintf("EXPECT of %s cannot be used: %s", name(g), err),
+		})
 		return
 	}
 	if innerSlash.MatchString(x.Text) {
-		p.add(s, Finding{Rule: "slash-pattern", Level: Warning, Gate: g.ID,
+		p.add(s, Finding{
+			Rule: "slash-pattern", Level: Warning, Gate: g.ID,
 			Message: "EXPECT between slashes is a pattern, its dots are wildcards; escape the inner slashes to keep the pattern, or drop the outer ones for a plain text",
-			Fix:     []string{p.indentOf(s) + "EXPECT: /" + escapeSlashes(x.Text) + "/" + x.Flags}})
+			Fix:     []string{p.indentOf(s) + "EXPECT: /" + escapeSlashes(x.Text) + "/" + x.Flags},
+		})
 	}
 }
 
@@ -292,9 +306,11 @@ func (p *scan) checkNumber(g *Gate) {
 		return
 	}
 	s := p.keySpot(Expect)
-	p.add(s, Finding{Rule: "bare-number", Level: Warning, Gate: g.ID,
+	p.add(s, Finding{
+		Rule: "bare-number", Level: Warning, Gate: g.ID,
 		Message: fmt.Sprintf("EXPECT: %s also matches %s; a pattern says exactly that line", cutRunes(g.Expect, 20), alsoMatches(g.Expect)),
-		Fix:     []string{p.indentOf(s) + "EXPECT: /^" + g.Expect + "$/m"}})
+		Fix:     []string{p.indentOf(s) + "EXPECT: /^" + g.Expect + "$/m"},
+	})
 }
 
 // checkCanFail warns of a command whose fallback prints what EXPECT wants.
@@ -315,8 +331,10 @@ func (p *scan) checkCanFail(g *Gate) {
 	}
 	s := p.keySpot(Check)
 	fix := trim(g.Check[:loc[0]])
-	f := Finding{Rule: "cannot-fail", Level: Warning, Gate: g.ID,
-		Message: fmt.Sprintf("this check cannot fail; drop `%s`", cutRunes(g.Check[loc[0]:], 60))}
+	f := Finding{
+		Rule: "cannot-fail", Level: Warning, Gate: g.ID,
+		Message: fmt.Sprintf("this check cannot fail; drop `%s`", cutRunes(g.Check[loc[0]:], 60)),
+	}
 	if fix != "" {
 		f.Fix = []string{p.indentOf(s) + "CHECK: " + fix}
 	}
@@ -326,8 +344,10 @@ func (p *scan) checkCanFail(g *Gate) {
 // checkManual warns of a ticked manual gate whose evidence still waits.
 func (p *scan) checkManual(g *Gate) {
 	if g.Ticked && pendingText.MatchString(g.Evidence) {
-		p.add(p.keySpot(Evidence), Finding{Rule: "ticked-pending", Level: Warning, Gate: g.ID,
-			Message: "ticked, but the evidence says pending; untick it, or say what was seen"})
+		p.add(p.keySpot(Evidence), Finding{
+			Rule: "ticked-pending", Level: Warning, Gate: g.ID,
+			Message: "ticked, but the evidence says pending; untick it, or say what was seen",
+		})
 	}
 	p.checkInTitle(g)
 }
@@ -352,7 +372,9 @@ func (p *scan) checkInTitle(g *Gate) {
 	if !found {
 		want = "/^/"
 	}
-	p.add(m, Finding{Rule: "check-in-title", Level: Warning, Gate: g.ID,
+	p.add(m, Finding{
+		Rule: "check-in-title", Level: Warning, Gate: g.ID,
 		Message: fmt.Sprintf("CHECK inside the title never runs; %s counts as a manual gate", name(g)),
-		Fix:     []string{p.text[m.start:m.start+6] + g.ID + ": " + title, "  CHECK: " + clean(command), "  EXPECT: " + clean(want)}})
+		Fix:     []string{p.text[m.start:m.start+6] + g.ID + ": " + title, "  CHECK: " + clean(command), "  EXPECT: " + clean(want)},
+	})
 }

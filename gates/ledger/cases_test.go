@@ -86,8 +86,10 @@ func asReference(d *ledger.Document) []referenceGate {
 	}
 	var out []referenceGate
 	for _, g := range d.Gates {
-		out = append(out, referenceGate{ID: g.ID, Title: g.Outcome,
-			Check: value(g, ledger.Check, g.Check), Expect: value(g, ledger.Expect, g.Expect), CWD: value(g, ledger.CWD, g.CWD)})
+		out = append(out, referenceGate{
+			ID: g.ID, Title: g.Outcome,
+			Check: value(g, ledger.Check, g.Check), Expect: value(g, ledger.Expect, g.Expect), CWD: value(g, ledger.CWD, g.CWD),
+		})
 	}
 	return out
 }

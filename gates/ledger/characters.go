@@ -27,8 +27,10 @@ func (p *scan) characters(s spot, raw string, kind lineKind, part string) {
 			p.add(s, Finding{Rule: "nul", Message: "a NUL byte; is this a text file?"})
 			return
 		case r == '\r':
-			p.add(s, Finding{Rule: "carriage-return", Message: "a carriage return that is not part of a line ending; readers disagree about where this line ends",
-				Fix: []string{strings.ReplaceAll(raw, "\r", "")}})
+			p.add(s, Finding{
+				Rule: "carriage-return", Message: "a carriage return that is not part of a line ending; readers disagree about where this line ends",
+				Fix: []string{strings.ReplaceAll(raw, "\r", "")},
+			})
 			return
 		case r == 0x2028, r == 0x2029:
 			p.add(s, Finding{Rule: "line-separator", Message: fmt.Sprintf("%U ends a line for some readers and not for others; remove it",
@@ -62,8 +64,10 @@ func (p *scan) scripts(s spot, raw string, kind lineKind, part string) {
 		s.at = s.start + i
 		switch {
 		case unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Samaritan, unicode.Mandaic):
-			p.add(s, Finding{Rule: "right-to-left", Level: Warning, Gate: p.openID(),
-				Message: part + " holds right-to-left letters; a page may show it in another order, so read the raw text"})
+			p.add(s, Finding{
+				Rule: "right-to-left", Level: Warning, Gate: p.openID(),
+				Message: part + " holds right-to-left letters; a page may show it in another order, so read the raw text",
+			})
 			return
 		case r < 0x80 && r >= 'A' && alnum(byte(r)):
 			latinWord = true
@@ -73,8 +77,10 @@ func (p *scan) scripts(s spot, raw string, kind lineKind, part string) {
 			latinWord, foreign = false, false
 		}
 		if latinWord && foreign {
-			p.add(s, Finding{Rule: "mixed-scripts", Level: Warning, Gate: p.openID(),
-				Message: part + " mixes scripts in one word, which may read as another word"})
+			p.add(s, Finding{
+				Rule: "mixed-scripts", Level: Warning, Gate: p.openID(),
+				Message: part + " mixes scripts in one word, which may read as another word",
+			})
 			return
 		}
 	}
@@ -120,8 +126,10 @@ func (p *scan) confusableKey(s spot, word, value string) bool {
 	if i < 0 {
 		return false
 	}
-	p.add(s, Finding{Rule: "key-lookalike", Gate: p.curID(),
+	p.add(s, Finding{
+		Rule: "key-lookalike", Gate: p.curID(),
 		Message: fmt.Sprintf("this reads like %s and is spelled with other characters, so it is not an attribute", looks),
-		Fix:     []string{p.indentOf(s) + looks + ": " + value}})
+		Fix:     []string{p.indentOf(s) + looks + ": " + value},
+	})
 	return true
 }

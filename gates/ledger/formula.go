@@ -30,8 +30,10 @@ func (p *scan) formula(s spot, raw string, kind lineKind) {
 		return
 	}
 	s.at = s.start + loc[0]
-	p.add(s, Finding{Rule: "formula", Gate: p.curID(),
-		Message: "GitHub typesets `$…$` as a formula, in which " + quote(raw[loc[0]:loc[1]]) + " hides or moves text; write this another way"})
+	p.add(s, Finding{
+		Rule: "formula", Gate: p.curID(),
+		Message: "GitHub typesets `$…$` as a formula, in which " + quote(raw[loc[0]:loc[1]]) + " hides or moves text; write this another way",
+	})
 }
 
 // percent warns of `$… % …$` on one line: a formula that shows nothing behind
@@ -48,8 +50,10 @@ func (p *scan) percent(s spot, raw string) {
 			}
 			if c := strings.IndexByte(raw[open:i], '%'); c > 0 && raw[open+c-1] != '\\' {
 				s.at = s.start + open
-				p.add(s, Finding{Rule: "formula-comment", Level: Warning, Gate: p.curID(),
-					Message: "GitHub may typeset " + quote(raw[open:i+1]) + " as a formula and show nothing behind the %; read the raw text"})
+				p.add(s, Finding{
+					Rule: "formula-comment", Level: Warning, Gate: p.curID(),
+					Message: "GitHub may typeset " + quote(raw[open:i+1]) + " as a formula and show nothing behind the %; read the raw text",
+				})
 			}
 			return
 		}

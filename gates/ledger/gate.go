@@ -90,8 +90,10 @@ func (p *scan) manyGates(s spot) {
 	p.orphan = true // what follows is not read as attributes of anything
 	if !p.tooMany {
 		p.tooMany = true
-		p.add(s, Finding{Rule: "too-many-gates",
-			Message: fmt.Sprintf("more than %d gates in one ledger; split it into gates/*.md", MaxGates)})
+		p.add(s, Finding{
+			Rule:    "too-many-gates",
+			Message: fmt.Sprintf("more than %d gates in one ledger; split it into gates/*.md", MaxGates),
+		})
 	}
 }
 
@@ -99,12 +101,16 @@ func (p *scan) manyGates(s spot) {
 func (p *scan) checkID(s spot, raw string, g Gate) {
 	if !validID(g.ID) {
 		if id, rest, ok := unmarked(trim(raw[6:])); ok {
-			p.add(s, Finding{Rule: "marked-id", Message: "the id is inside " + markName(raw[6:]) + " marks",
-				Fix: []string{raw[:6] + id + ": " + rest}})
+			p.add(s, Finding{
+				Rule: "marked-id", Message: "the id is inside " + markName(raw[6:]) + " marks",
+				Fix: []string{raw[:6] + id + ": " + rest},
+			})
 			return
 		}
-		n := p.add(s, Finding{Rule: "invalid-id",
-			Message: fmt.Sprintf("%s is not an id; an id is letters, digits, `.`, `_` and `-`, and starts with a letter or digit", quote(g.ID))})
+		n := p.add(s, Finding{
+			Rule:    "invalid-id",
+			Message: fmt.Sprintf("%s is not an id; an id is letters, digits, `.`, `_` and `-`, and starts with a letter or digit", quote(g.ID)),
+		})
 		p.laterFix(n, raw[:6], repairID(g.ID), g.Outcome)
 		return
 	}
@@ -114,8 +120,10 @@ func (p *scan) checkID(s spot, raw string, g Gate) {
 		p.ids[g.ID] = len(p.doc.Gates)
 	}
 	if g.Outcome == "" {
-		p.add(s, Finding{Rule: "blank-outcome", Gate: g.ID,
-			Message: g.ID + " has no outcome; say behind the colon what is true when it is met"})
+		p.add(s, Finding{
+			Rule: "blank-outcome", Gate: g.ID,
+			Message: g.ID + " has no outcome; say behind the colon what is true when it is met",
+		})
 	}
 }
 
@@ -131,8 +139,10 @@ func (p *scan) sectionStart(s spot) int {
 // withoutID reports a gate line that has no id.
 func (p *scan) withoutID(s spot, raw, title string) {
 	if id, rest, ok := unmarked(title); ok {
-		p.add(s, Finding{Rule: "marked-id", Message: "the id is inside " + markName(title) + " marks",
-			Fix: []string{raw[:6] + id + ": " + rest}})
+		p.add(s, Finding{
+			Rule: "marked-id", Message: "the id is inside " + markName(title) + " marks",
+			Fix: []string{raw[:6] + id + ": " + rest},
+		})
 		return
 	}
 	n := p.add(s, Finding{Rule: "no-id", Message: "this gate has no id; an id is one word and a colon"})

@@ -27,15 +27,19 @@ func (p *scan) guard(s spot, raw string, kind lineKind) {
 	markers, indent := containers(raw)
 	if markers > maxMarkers || markers > 0 && indent > maxIndent {
 		p.guards.refused = true
-		p.add(s, Finding{Rule: "too-nested",
-			Message: fmt.Sprintf("nested more than %d deep: this line cannot be checked against the page; make it plainer", maxMarkers)})
+		p.add(s, Finding{
+			Rule:    "too-nested",
+			Message: fmt.Sprintf("nested more than %d deep: this line cannot be checked against the page; make it plainer", maxMarkers),
+		})
 	}
 	if kind != gateLine && kind != attributeLine && strings.Contains(raw, "]:") {
 		p.guards.definitions++
 		if p.guards.definitions == maxDefinitions+1 {
 			p.guards.refused = true
-			p.add(s, Finding{Rule: "too-many-definitions",
-				Message: fmt.Sprintf("more than %d link or footnote definitions: this file cannot be checked against the page", maxDefinitions)})
+			p.add(s, Finding{
+				Rule:    "too-many-definitions",
+				Message: fmt.Sprintf("more than %d link or footnote definitions: this file cannot be checked against the page", maxDefinitions),
+			})
 		}
 	}
 }
@@ -114,8 +118,10 @@ func (p *scan) finishFrontMatter() {
 			return
 		}
 		if m.kind != fencedLine {
-			p.add(m.spot(), Finding{Rule: "front-matter", Gate: p.markGate(m),
-				Message: fmt.Sprintf("GitHub reads lines 1–%d as front matter and does not show this line as text; start the file with a heading", p.guards.front)})
+			p.add(m.spot(), Finding{
+				Rule: "front-matter", Gate: p.markGate(m),
+				Message: fmt.Sprintf("GitHub reads lines 1–%d as front matter and does not show this line as text; start the file with a heading", p.guards.front),
+			})
 		}
 	}
 }

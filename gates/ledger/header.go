@@ -21,8 +21,10 @@ func (p *scan) abandon(s spot, raw string) {
 	case id == "":
 		p.add(s, Finding{Rule: "abandon-id", Message: "ABANDON needs the id of a gate and a reason: ABANDON: G4 why it cannot be met"})
 	case reason == "":
-		p.add(s, Finding{Rule: "abandon-reason", Gate: id, Message: fmt.Sprintf("ABANDON %s needs a reason", id),
-			Fix: []string{fmt.Sprintf("ABANDON: %s why it cannot be met", id)}})
+		p.add(s, Finding{
+			Rule: "abandon-reason", Gate: id, Message: fmt.Sprintf("ABANDON %s needs a reason", id),
+			Fix: []string{fmt.Sprintf("ABANDON: %s why it cannot be met", id)},
+		})
 	default:
 		p.abandons = append(p.abandons, abandon{spot: s, id: id, reason: reason})
 	}
@@ -32,14 +34,18 @@ func (p *scan) finishAbandons() {
 	for _, a := range p.abandons {
 		i, known := p.ids[a.id]
 		if !known {
-			p.add(a.spot, Finding{Rule: "abandon-unknown", Gate: a.id,
-				Message: fmt.Sprintf("ABANDON names %s, which is no gate of this file", quote(a.id))})
+			p.add(a.spot, Finding{
+				Rule: "abandon-unknown", Gate: a.id,
+				Message: fmt.Sprintf("ABANDON names %s, which is no gate of this file", quote(a.id)),
+			})
 			continue
 		}
 		g := &p.doc.Gates[i]
 		if g.AbandonedLine > 0 {
-			p.add(a.spot, Finding{Rule: "abandon-twice", Gate: g.ID,
-				Message: fmt.Sprintf("%s is abandoned twice, first on line %d", g.ID, g.AbandonedLine)})
+			p.add(a.spot, Finding{
+				Rule: "abandon-twice", Gate: g.ID,
+				Message: fmt.Sprintf("%s is abandoned twice, first on line %d", g.ID, g.AbandonedLine),
+			})
 			continue
 		}
 		g.Abandoned, g.AbandonedLine = a.reason, a.line
@@ -173,9 +179,11 @@ func (p *scan) finishRepeats() {
 	} else if n > 1 {
 		more = fmt.Sprintf(" (and %d more ids repeat)", n)
 	}
-	p.add(r.spot, Finding{Rule: "repeated-id", Gate: r.id,
+	p.add(r.spot, Finding{
+		Rule: "repeated-id", Gate: r.id,
 		Message: fmt.Sprintf("%s is already on line %d%s: lines %d–%d look like a second ledger", r.id, r.first, more, start, p.end),
-		Fix:     []string{fmt.Sprintf("move lines %d–%d to gates/NAME.md", start, p.end)}})
+		Fix:     []string{fmt.Sprintf("move lines %d–%d to gates/NAME.md", start, p.end)},
+	})
 	p.lateOwns = nil
 }
 

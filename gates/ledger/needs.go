@@ -16,8 +16,10 @@ func (p *scan) finishNeeds() {
 			if _, known := p.ids[id]; known || !validID(id) {
 				continue
 			}
-			p.add(p.needs[i], Finding{Rule: "needs-unknown", Gate: g.ID,
-				Message: fmt.Sprintf("NEEDS names %s, which is no gate of this file", id)})
+			p.add(p.needs[i], Finding{
+				Rule: "needs-unknown", Gate: g.ID,
+				Message: fmt.Sprintf("NEEDS names %s, which is no gate of this file", id),
+			})
 		}
 	}
 	if any {
@@ -84,6 +86,8 @@ func (p *scan) cycle(path []int, closes int) {
 		names = append(names[:8], "…", names[len(names)-1])
 	}
 	names = append(names, p.doc.Gates[closes].ID)
-	p.add(p.needs[closes], Finding{Rule: "needs-cycle", Gate: p.doc.Gates[closes].ID,
-		Message: "NEEDS goes in a circle: " + strings.Join(names, " → ")})
+	p.add(p.needs[closes], Finding{
+		Rule: "needs-cycle", Gate: p.doc.Gates[closes].ID,
+		Message: "NEEDS goes in a circle: " + strings.Join(names, " → "),
+	})
 }

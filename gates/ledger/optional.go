@@ -20,8 +20,10 @@ func (p *scan) storeOptional(s spot, key Key, value string, g *Gate) {
 	if key == Timeout {
 		n, err := strconv.Atoi(value)
 		if err != nil || !decimal.MatchString(value) || n > MaxTimeout {
-			p.add(s, Finding{Rule: "timeout", Gate: g.ID,
-				Message: fmt.Sprintf("TIMEOUT is a whole number of seconds from 1 to %d in plain digits, not %s", MaxTimeout, quote(value))})
+			p.add(s, Finding{
+				Rule: "timeout", Gate: g.ID,
+				Message: fmt.Sprintf("TIMEOUT is a whole number of seconds from 1 to %d in plain digits, not %s", MaxTimeout, quote(value)),
+			})
 			return
 		}
 		g.Timeout = n

@@ -91,8 +91,10 @@ func (p *scan) judgeSeats(l *layout) {
 	for _, at := range l.long {
 		i := sort.Search(len(p.marks), func(i int) bool { return int(p.marks[i].at) >= at })
 		if i < len(p.marks) {
-			p.add(p.marks[i].spot(), Finding{Rule: "long-paragraph", Gate: p.markGate(p.marks[i]),
-				Message: fmt.Sprintf("this paragraph is over %d bytes and holds <, [ or ]: put blank lines between its parts", maxPiece)})
+			p.add(p.marks[i].spot(), Finding{
+				Rule: "long-paragraph", Gate: p.markGate(p.marks[i]),
+				Message: fmt.Sprintf("this paragraph is over %d bytes and holds <, [ or ]: put blank lines between its parts", maxPiece),
+			})
 		}
 	}
 }
@@ -216,12 +218,16 @@ func (p *scan) insideTag(m mark, t tag) {
 	}
 	line := 1 + strings.Count(p.text[:t.at], "\n")
 	if t.swallowing() {
-		p.add(m.spot(), Finding{Rule: "hidden", Gate: p.markGate(m),
-			Message: fmt.Sprintf("the <%s> on line %d is still open here, and a page may show nothing inside it; close it before the list", t.name, line)})
+		p.add(m.spot(), Finding{
+			Rule: "hidden", Gate: p.markGate(m),
+			Message: fmt.Sprintf("the <%s> on line %d is still open here, and a page may show nothing inside it; close it before the list", t.name, line),
+		})
 		return
 	}
-	p.add(m.spot(), Finding{Rule: "details", Level: Warning, Gate: p.markGate(m),
-		Message: fmt.Sprintf("this is inside the <details> on line %d, which GitHub folds away", line)})
+	p.add(m.spot(), Finding{
+		Rule: "details", Level: Warning, Gate: p.markGate(m),
+		Message: fmt.Sprintf("this is inside the <details> on line %d, which GitHub folds away", line),
+	})
 }
 
 // report turns a remark about the inline structure into a finding.
@@ -229,18 +235,24 @@ func (p *scan) report(r remark) {
 	m := p.marks[r.mark]
 	switch r.kind {
 	case hiddenKey:
-		p.add(m.spot(), Finding{Rule: "hidden", Gate: p.markGate(m),
-			Message: "the page does not show this line as it is written: HTML, a link or an image around it takes it away"})
+		p.add(m.spot(), Finding{
+			Rule: "hidden", Gate: p.markGate(m),
+			Message: "the page does not show this line as it is written: HTML, a link or an image around it takes it away",
+		})
 	case goesOn:
-		p.add(m.spot(), Finding{Rule: "goes-on", Gate: p.markGate(m),
-			Message: "a tag, comment or link that begins on this line goes on below it, and hides what stands there; end it on this line"})
+		p.add(m.spot(), Finding{
+			Rule: "goes-on", Gate: p.markGate(m),
+			Message: "a tag, comment or link that begins on this line goes on below it, and hides what stands there; end it on this line",
+		})
 	case shownKey:
 		where := m.spot()
 		if !p.full("shown-attribute", Error) {
 			where = p.spotAt(r.at)
 		}
-		p.add(where, Finding{Rule: "shown-attribute", Gate: p.markGate(m),
-			Message: fmt.Sprintf("the page shows %s here, which is not an attribute as it is written", r.text)})
+		p.add(where, Finding{
+			Rule: "shown-attribute", Gate: p.markGate(m),
+			Message: fmt.Sprintf("the page shows %s here, which is not an attribute as it is written", r.text),
+		})
 	case coveredText:
 		p.covered(m, r)
 	}

@@ -24,8 +24,10 @@ func Parse(path string, data []byte) *Document {
 func (p Parser) Parse(ctx context.Context, path string, data []byte) *Document {
 	d := &Document{Path: path, source: data}
 	if len(data) > MaxSize {
-		d.Findings = []Finding{{Rule: "too-large",
-			Message: fmt.Sprintf("the file has %d bytes, a ledger at most %d; split it into gates/*.md", len(data), MaxSize)}}
+		d.Findings = []Finding{{
+			Rule:    "too-large",
+			Message: fmt.Sprintf("the file has %d bytes, a ledger at most %d; split it into gates/*.md", len(data), MaxSize),
+		}}
 		return d
 	}
 	s := newScan(p, d, string(data))

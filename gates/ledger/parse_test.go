@@ -17,9 +17,11 @@ func TestOptionalAttributes(t *testing.T) {
 		t.Fatal(d.Findings)
 	}
 	g := d.Gates[0]
-	want := ledger.Gate{ID: "G1", Outcome: "a", Line: 1, Check: "x", Expect: "y", Needs: []string{"G2", "G3"},
+	want := ledger.Gate{
+		ID: "G1", Outcome: "a", Line: 1, Check: "x", Expect: "y", Needs: []string{"G2", "G3"},
 		Inputs: []string{"scripts/**/*.sh", "package.json"}, Depends: []string{"src/**"}, Reads: []string{"dist/**", "@db"},
-		Writes: []string{"@port-1"}, Timeout: 30, Env: []string{"A", "B_2"}}
+		Writes: []string{"@port-1"}, Timeout: 30, Env: []string{"A", "B_2"},
+	}
 	for i, k := range []ledger.Key{ledger.Check, ledger.Expect, ledger.Needs, ledger.Inputs, ledger.Depends, ledger.Reads, ledger.Writes, ledger.Timeout, ledger.Env} {
 		if !g.Has(k) || g.Attributes[i].Key != k || g.Attributes[i].Line != i+2 {
 			t.Errorf("attribute %d is %+v, want %s on line %d", i, g.Attributes[i], k, i+2)
@@ -37,10 +39,12 @@ func TestOptionalAttributes(t *testing.T) {
 func TestEnvNameAllowed(t *testing.T) {
 	t.Parallel()
 	allowed := []string{"DATABASE_URL", "CI", "FOO", "foo_bar", "_X", "X1", "NODE_ENV", "AUTHOR", "KEYBOARD", "PATTERN", "GOOS", "LANG", "MONKEYS", "COMPASS"}
-	refused := []string{"", "1X", "A-B", "A B", "É", "A=B", "PATH", "HOME", "TMPDIR", "NODE_OPTIONS", "node_options", "BASH_ENV", "ENV", "LD_PRELOAD",
+	refused := []string{
+		"", "1X", "A-B", "A B", "É", "A=B", "PATH", "HOME", "TMPDIR", "NODE_OPTIONS", "node_options", "BASH_ENV", "ENV", "LD_PRELOAD",
 		"LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "PYTHONSTARTUP", "PYTHONPATH", "PERL5OPT", "RUBYOPT", "GIT_DIR", "GIT_SSH_COMMAND", "GITHUB_TOKEN",
 		"GITHUB_ENV", "GITHUB_SHA", "ACTIONS_RUNTIME_URL", "INPUT_X", "RUNNER_TEMP", "SSH_AUTH_SOCK", "NPM_TOKEN", "API_KEY", "APIKEY", "AWS_SECRET_ACCESS_KEY",
-		"MYSECRET", "DB_PASS", "PASSWORD", "PGPASSWORD", "BASIC_AUTH", "GOOGLE_CREDENTIALS", "GH_PAT", "SENTRY_DSN", "SSH_KEYS", "KEY2", "GATESWORN_SHELL", "npm_config_registry"}
+		"MYSECRET", "DB_PASS", "PASSWORD", "PGPASSWORD", "BASIC_AUTH", "GOOGLE_CREDENTIALS", "GH_PAT", "SENTRY_DSN", "SSH_KEYS", "KEY2", "GATESWORN_SHELL", "npm_config_registry",
+	}
 	for _, name := range allowed {
 		if reason, ok := ledger.EnvNameAllowed(name); !ok || reason != "" {
 			t.Errorf("EnvNameAllowed(%q) = %q, %v", name, reason, ok)
@@ -70,8 +74,12 @@ func TestColumnsCountCodePoints(t *testing.T) {
 func TestUnknownKeys(t *testing.T) {
 	t.Parallel()
 	d := ledger.Parse("GATES.md", []byte("- [ ] G1: a\n  FROM: x\n  CHEKC: y\n  RED: z\n  EXPECTED: z\n  STATUS: open\n\nNOTE: prose\n"))
-	want := []ledger.UnknownKey{{Key: "FROM", Gate: "G1", Line: 2}, {Key: "CHEKC", Gate: "G1", Line: 3, Nearest: ledger.Check},
-		{Key: "RED", Gate: "G1", Line: 4}, {Key: "EXPECTED", Gate: "G1", Line: 5, Nearest: ledger.Expect}}
+	want := []ledger.UnknownKey{
+		{Key: "FROM", Gate: "G1", Line: 2},
+		{Key: "CHEKC", Gate: "G1", Line: 3, Nearest: ledger.Check},
+		{Key: "RED", Gate: "G1", Line: 4},
+		{Key: "EXPECTED", Gate: "G1", Line: 5, Nearest: ledger.Expect},
+	}
 	if diff := cmp.Diff(want, d.UnknownKeys); diff != "" {
 		t.Error(diff)
 	}

@@ -95,9 +95,11 @@ func (p *scan) gateLookalike(s spot, raw, body string) bool {
 	if strings.ContainsAny(raw[:strings.Index(raw, "]")], "xX") {
 		box = "- [x] "
 	}
-	found := p.add(s, Finding{Rule: "look-alike", Level: Warning,
+	found := p.add(s, Finding{
+		Rule: "look-alike", Level: Warning,
 		Message: fmt.Sprintf("%s looks like a gate and is none; a gate starts at column 1 with `- [ ] ` or `- [x] `", title[:n]),
-		Fix:     []string{box + title}})
+		Fix:     []string{box + title},
+	})
 	p.lookalike = &lookalike{found: found, line: s.line}
 	return true
 }
@@ -154,9 +156,11 @@ func (p *scan) misplacedAttribute(s spot, body string) bool {
 // whether they explain why it has no CHECK or EXPECT.
 func (p *scan) finishBullets(g *Gate) (covered bool) {
 	for _, b := range p.bullets {
-		f := Finding{Rule: b.rule, Gate: g.ID,
+		f := Finding{
+			Rule: b.rule, Gate: g.ID,
 			Message: fmt.Sprintf("%s is not an attribute; %s would have no %s", b.form, name(g), b.key),
-			Fix:     []string{fmt.Sprintf("  %s: %s", b.key, b.value)}}
+			Fix:     []string{fmt.Sprintf("  %s: %s", b.key, b.value)},
+		}
 		switch {
 		case p.has(b.key):
 			f.Level, f.Message, f.Fix = Warning, fmt.Sprintf("%s is not an attribute; the %s of %s is on line %d",
@@ -210,8 +214,10 @@ func (p *scan) unknownKey(s spot, body string) bool {
 	if key == string(u.Nearest) {
 		message = fmt.Sprintf("%s is not read as an attribute like this; the colon follows the key at once", key)
 	}
-	p.add(s, Finding{Rule: "unknown-key", Level: Warning, Gate: u.Gate, Message: message,
-		Fix: []string{p.indentOf(s) + string(u.Nearest) + ": " + value}})
+	p.add(s, Finding{
+		Rule: "unknown-key", Level: Warning, Gate: u.Gate, Message: message,
+		Fix: []string{p.indentOf(s) + string(u.Nearest) + ": " + value},
+	})
 	return true
 }
 
@@ -235,9 +241,11 @@ func (p *scan) wrongCase(s spot, word, value string) bool {
 	if i < 0 || !allKeys[i].core() || p.has(allKeys[i]) {
 		return false
 	}
-	p.add(s, Finding{Rule: "key-case", Level: Warning, Gate: p.curID(),
+	p.add(s, Finding{
+		Rule: "key-case", Level: Warning, Gate: p.curID(),
 		Message: fmt.Sprintf("%s: is prose; attributes are written in capitals", word),
-		Fix:     []string{p.indentOf(s) + string(allKeys[i]) + ": " + value}})
+		Fix:     []string{p.indentOf(s) + string(allKeys[i]) + ": " + value},
+	})
 	return true
 }
 
@@ -341,8 +349,10 @@ func (p *scan) continuation(s spot, raw, body string, after afterAttribute) {
 		after.more = append(slices.Clip(after.more), trim(body))
 	}
 	if after.found == nil {
-		after.found = p.add(after.spot, Finding{Rule: strings.ToLower(string(after.key)) + "-continues", Level: Warning, Gate: p.curID(),
-			Message: fmt.Sprintf("%s is one line; line %d is not part of it", after.key, s.line)})
+		after.found = p.add(after.spot, Finding{
+			Rule: strings.ToLower(string(after.key)) + "-continues", Level: Warning, Gate: p.curID(),
+			Message: fmt.Sprintf("%s is one line; line %d is not part of it", after.key, s.line),
+		})
 		if after.found == nil {
 			return
 		}

@@ -79,9 +79,19 @@ func TestClaimArguments(t *testing.T) {
 		scope, leaf string
 		globs       []string
 	}{
-		{"..", "a", []string{"x"}}, {"locks", "a", []string{"x"}}, {"s", "a/b", []string{"x"}}, {"s", "", []string{"x"}},
-		{"s", "a", nil}, {"s", "a", []string{""}}, {"s", "a", []string{"/x"}}, {"s", "a", []string{"a/../b"}}, {"s", "a", []string{"C:/x"}},
-		{"s", "a", []string{"x\x00"}}, {"s", "a", []string{`a\b`}}, {"s", "a", []string{"./a"}}, {"s", "a", []string{" a"}},
+		{"..", "a", []string{"x"}},
+		{"locks", "a", []string{"x"}},
+		{"s", "a/b", []string{"x"}},
+		{"s", "", []string{"x"}},
+		{"s", "a", nil},
+		{"s", "a", []string{""}},
+		{"s", "a", []string{"/x"}},
+		{"s", "a", []string{"a/../b"}},
+		{"s", "a", []string{"C:/x"}},
+		{"s", "a", []string{"x\x00"}},
+		{"s", "a", []string{`a\b`}},
+		{"s", "a", []string{"./a"}},
+		{"s", "a", []string{" a"}},
 	} {
 		if _, err := tr.Claim(t.Context(), c.scope, c.leaf, c.globs); err == nil || errors.As(err, new(*ConflictError)) {
 			t.Errorf("%v: %v", c, err)
@@ -193,10 +203,22 @@ func TestOverlap(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{"src/a", "src/b", false}, {"src/a", "src/a", true}, {"src", "src/a/b", true}, {"src/a", "src/ab", false},
-		{"src/*", "src/a", true}, {"src/a*", "src/b*", true}, {"**", "x/y", true}, {"**/*.go", "docs/x.md", true},
-		{"src/a/**", "src/b/**", false}, {"src/[ab]/x", "src/c/y", true}, {"src/{a,b}", "src/c", true}, {"src/?", "lib/?", false},
-		{"SRC/a", "src/A", true}, {"@types/node/**", "**", true}, {"@types/a", "@types/b", false}, {"@types", "@types/a", true},
+		{"src/a", "src/b", false},
+		{"src/a", "src/a", true},
+		{"src", "src/a/b", true},
+		{"src/a", "src/ab", false},
+		{"src/*", "src/a", true},
+		{"src/a*", "src/b*", true},
+		{"**", "x/y", true},
+		{"**/*.go", "docs/x.md", true},
+		{"src/a/**", "src/b/**", false},
+		{"src/[ab]/x", "src/c/y", true},
+		{"src/{a,b}", "src/c", true},
+		{"src/?", "lib/?", false},
+		{"SRC/a", "src/A", true},
+		{"@types/node/**", "**", true},
+		{"@types/a", "@types/b", false},
+		{"@types", "@types/a", true},
 	}
 	for _, tt := range tests {
 		if Overlap(tt.a, tt.b) != tt.want || Overlap(tt.b, tt.a) != tt.want {

@@ -234,8 +234,10 @@ func (s *Server) listAnnotations(w http.ResponseWriter, r *http.Request) {
 	from, to := page(w, r, len(c.Annotations))
 	list := []any{}
 	for _, a := range c.Annotations[from:to] {
-		list = append(list, map[string]any{"path": a.Path, "start_line": a.StartLine, "end_line": a.EndLine, "start_column": nil, "end_column": nil,
-			"annotation_level": a.Level, "title": orNil(a.Title), "message": a.Message, "raw_details": orNil(a.RawDetails), "blob_href": s.web() + "/blob/" + c.HeadSHA + "/" + a.Path})
+		list = append(list, map[string]any{
+			"path": a.Path, "start_line": a.StartLine, "end_line": a.EndLine, "start_column": nil, "end_column": nil,
+			"annotation_level": a.Level, "title": orNil(a.Title), "message": a.Message, "raw_details": orNil(a.RawDetails), "blob_href": s.web() + "/blob/" + c.HeadSHA + "/" + a.Path,
+		})
 	}
 	reply(w, http.StatusOK, list)
 }
@@ -246,8 +248,10 @@ func (s *Server) checkJSON(c *CheckRun) map[string]any {
 		"id": c.ID, "node_id": "CR_" + id, "head_sha": c.HeadSHA, "name": c.Name, "external_id": c.ExternalID,
 		"url": s.api() + "/check-runs/" + id, "html_url": s.web() + "/runs/" + id, "details_url": orNil(first(c.DetailsURL, s.web()+"/runs/"+id)),
 		"status": c.Status, "conclusion": orNil(c.Conclusion), "started_at": orNil(c.StartedAt), "completed_at": orNil(c.FinishedAt),
-		"output": map[string]any{"title": orNil(c.Title), "summary": orNil(c.Summary), "text": orNil(c.Text),
-			"annotations_count": len(c.Annotations), "annotations_url": s.api() + "/check-runs/" + id + "/annotations"},
+		"output": map[string]any{
+			"title": orNil(c.Title), "summary": orNil(c.Summary), "text": orNil(c.Text),
+			"annotations_count": len(c.Annotations), "annotations_url": s.api() + "/check-runs/" + id + "/annotations",
+		},
 		"check_suite": map[string]any{"id": 5}, "app": s.appJSON(c.App), "pull_requests": []any{},
 	}
 }

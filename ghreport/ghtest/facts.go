@@ -33,8 +33,10 @@ func (s *Server) getBranch(w http.ResponseWriter, r *http.Request) {
 		"commit": map[string]any{
 			"sha": sha, "node_id": "C_" + sha, "url": s.api() + "/commits/" + sha, "html_url": s.web() + "/commit/" + sha, "comments_url": s.api() + "/commits/" + sha + "/comments",
 			"author": nil, "committer": nil, "parents": s.parentsJSON(c.parents),
-			"commit": map[string]any{"url": s.api() + "/git/commits/" + sha, "author": person, "committer": person, "message": "x", "comment_count": 0,
-				"tree": map[string]any{"sha": c.tree, "url": s.api() + "/git/trees/" + c.tree}},
+			"commit": map[string]any{
+				"url": s.api() + "/git/commits/" + sha, "author": person, "committer": person, "message": "x", "comment_count": 0,
+				"tree": map[string]any{"sha": c.tree, "url": s.api() + "/git/trees/" + c.tree},
+			},
 		},
 	})
 }
@@ -135,8 +137,10 @@ func (s *Server) getRef(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "Not Found")
 		return
 	}
-	reply(w, http.StatusOK, map[string]any{"ref": "refs/" + ref, "node_id": "R_x", "url": s.api() + "/git/refs/" + ref,
-		"object": map[string]any{"type": "commit", "sha": sha, "url": s.api() + "/git/commits/" + sha}})
+	reply(w, http.StatusOK, map[string]any{
+		"ref": "refs/" + ref, "node_id": "R_x", "url": s.api() + "/git/refs/" + ref,
+		"object": map[string]any{"type": "commit", "sha": sha, "url": s.api() + "/git/commits/" + sha},
+	})
 }
 
 func (s *Server) getPull(w http.ResponseWriter, r *http.Request) {

@@ -65,8 +65,10 @@ func (s *Server) pullJSON(p Pull) map[string]any {
 		head = s.repoJSON(p.HeadRepo, "contributor")
 	}
 	links := map[string]any{}
-	for k, href := range map[string]string{"self": u, "html": web, "issue": s.api() + "/issues/" + n, "comments": s.api() + "/issues/" + n + "/comments", "review_comments": u + "/comments",
-		"review_comment": s.api() + "/pulls/comments{/number}", "commits": u + "/commits", "statuses": s.api() + "/statuses/" + p.HeadSHA} {
+	for k, href := range map[string]string{
+		"self": u, "html": web, "issue": s.api() + "/issues/" + n, "comments": s.api() + "/issues/" + n + "/comments", "review_comments": u + "/comments",
+		"review_comment": s.api() + "/pulls/comments{/number}", "commits": u + "/commits", "statuses": s.api() + "/statuses/" + p.HeadSHA,
+	} {
 		links[k] = map[string]any{"href": href}
 	}
 	return map[string]any{

@@ -11,11 +11,15 @@ import (
 // many is a report of n gates, one in three met, the others with output.
 func many(n int, tail string, exit *int) *gates.Report {
 	zero := 0
-	r := &gates.Report{Tool: gates.Tool{Name: "gatesworn", Version: "1"}, Verdict: gates.VerdictUnmet, Conclusion: gates.Failure, Trust: gates.Trust{Mode: "allowlist", Ref: "main", Governed: true},
-		Subject: gates.Subject{Repository: "octo/widgets", HeadSHA: strings.Repeat("a", 40), PullRequest: 1}, Ledgers: []gates.Ledger{{Path: "GATES.md"}}}
+	r := &gates.Report{
+		Tool: gates.Tool{Name: "gatesworn", Version: "1"}, Verdict: gates.VerdictUnmet, Conclusion: gates.Failure, Trust: gates.Trust{Mode: "allowlist", Ref: "main", Governed: true},
+		Subject: gates.Subject{Repository: "octo/widgets", HeadSHA: strings.Repeat("a", 40), PullRequest: 1}, Ledgers: []gates.Ledger{{Path: "GATES.md"}},
+	}
 	for i := range n {
-		g := gates.Gate{ID: fmt.Sprint("G", i), Name: fmt.Sprint("GATES:G", i), Title: "the outcome number " + fmt.Sprint(i), Line: i + 1, State: gates.Failed, Check: "make test", Expect: "/^/", Reason: "exit 1",
-			Run: &gates.Run{Exit: exit, DurationMS: 100, Tail: tail, OutputBytes: len(tail), StartedMS: int64(i)}}
+		g := gates.Gate{
+			ID: fmt.Sprint("G", i), Name: fmt.Sprint("GATES:G", i), Title: "the outcome number " + fmt.Sprint(i), Line: i + 1, State: gates.Failed, Check: "make test", Expect: "/^/", Reason: "exit 1",
+			Run: &gates.Run{Exit: exit, DurationMS: 100, Tail: tail, OutputBytes: len(tail), StartedMS: int64(i)},
+		}
 		if i%3 == 0 {
 			g.State, g.Claimed, g.Run = gates.Met, gates.ClaimedMet, &gates.Run{Exit: &zero, Matched: true, DurationMS: 5}
 		}

@@ -142,8 +142,10 @@ func checkCut(t *testing.T, kind, got, whole string, budget int, before map[stri
 // Foreign text of any kind, anywhere, at any budget.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
-	parts := []string{"`", "```", "~~~", "|", "\\", "\n", "\r", "\r\n", "\t", "<", ">", "</details>", "<!--", "-->", "@octocat", "#1", "GH-1", "o/r#2", "[x](http://e)", "![x](http://e)",
-		"\x1b[31m", "\x1b]8;;http://e\x07", "\x9b", "\x00", "\u202e", "\u2066", "\u200b", "\ufeff", "\xff", "字", "🙂", "- ", "# ", "    ", "> ", "1. ", "===", "---", "|--|", "*", "_", "~~", "&lt;", "http://e.example", "www.e.example", "a@b.example", "[^1]: x", "[x]: http://e", "error", "x"}
+	parts := []string{
+		"`", "```", "~~~", "|", "\\", "\n", "\r", "\r\n", "\t", "<", ">", "</details>", "<!--", "-->", "@octocat", "#1", "GH-1", "o/r#2", "[x](http://e)", "![x](http://e)",
+		"\x1b[31m", "\x1b]8;;http://e\x07", "\x9b", "\x00", "\u202e", "\u2066", "\u200b", "\ufeff", "\xff", "字", "🙂", "- ", "# ", "    ", "> ", "1. ", "===", "---", "|--|", "*", "_", "~~", "&lt;", "http://e.example", "www.e.example", "a@b.example", "[^1]: x", "[x]: http://e", "error", "x",
+	}
 	foreign := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 12).Draw(t, "parts"), "")
 	})
@@ -152,14 +154,18 @@ func TestHostileText(t *testing.T) {
 		one := 1
 		var gs []gates.Gate
 		for i := range rapid.IntRange(1, 4).Draw(t, "gates") {
-			gs = append(gs, gates.Gate{ID: fmt.Sprint("GH-", i), Name: foreign.Draw(t, "name"), Title: foreign.Draw(t, "title"), Line: i,
+			gs = append(gs, gates.Gate{
+				ID: fmt.Sprint("GH-", i), Name: foreign.Draw(t, "name"), Title: foreign.Draw(t, "title"), Line: i,
 				State: rapid.SampledFrom(states).Draw(t, "state"), Reason: foreign.Draw(t, "reason"), Next: foreign.Draw(t, "next"), Check: foreign.Draw(t, "check"), Expect: foreign.Draw(t, "expect"),
 				Was: &gates.Was{Check: foreign.Draw(t, "old")}, Approval: &gates.Approval{By: []string{foreign.Draw(t, "by")}, Issued: foreign.Draw(t, "issued")},
-				Run: &gates.Run{Exit: &one, Tail: foreign.Draw(t, "tail"), Signal: foreign.Draw(t, "signal")}})
+				Run: &gates.Run{Exit: &one, Tail: foreign.Draw(t, "tail"), Signal: foreign.Draw(t, "signal")},
+			})
 		}
-		r := &gates.Report{Verdict: gates.VerdictUnmet, Trust: gates.Trust{Mode: "allowlist", Ref: foreign.Draw(t, "ref")}, Notices: []string{foreign.Draw(t, "notice")}, Level: foreign.Draw(t, "level"),
+		r := &gates.Report{
+			Verdict: gates.VerdictUnmet, Trust: gates.Trust{Mode: "allowlist", Ref: foreign.Draw(t, "ref")}, Notices: []string{foreign.Draw(t, "notice")}, Level: foreign.Draw(t, "level"),
 			Subject: gates.Subject{Repository: "o/r", HeadSHA: strings.Repeat("a", 40)},
-			Ledgers: []gates.Ledger{{Path: foreign.Draw(t, "path"), Gates: gs, Findings: []gates.Finding{{Level: rapid.SampledFrom([]string{"error", "warning"}).Draw(t, "lvl"), Message: foreign.Draw(t, "msg"), Fix: foreign.Draw(t, "fix")}}}}}
+			Ledgers: []gates.Ledger{{Path: foreign.Draw(t, "path"), Gates: gs, Findings: []gates.Finding{{Level: rapid.SampledFrom([]string{"error", "warning"}).Draw(t, "lvl"), Message: foreign.Draw(t, "msg"), Fix: foreign.Draw(t, "fix")}}}},
+		}
 		budget := rapid.IntRange(0, 4000).Draw(t, "budget")
 		for kind, got := range pages(r, Place{Server: "https://github.com", Remarks: []string{foreign.Draw(t, "remark")}, Note: foreign.Draw(t, "note"), Log: foreign.Draw(t, "log")}, budget) {
 			if len(got) > budget {

@@ -22,8 +22,11 @@ type Conversion struct {
 func (c Conversion) Applies() []string {
 	var names []string
 	for _, a := range []struct{ name, state string }{
-		{"text", c.Text}, {"eol", c.EOL}, {"filter", c.Filter},
-		{"working-tree-encoding", c.Encoding}, {"ident", c.Ident},
+		{"text", c.Text},
+		{"eol", c.EOL},
+		{"filter", c.Filter},
+		{"working-tree-encoding", c.Encoding},
+		{"ident", c.Ident},
 	} {
 		if a.state != "" && a.state != "unset" {
 			names = append(names, a.name)

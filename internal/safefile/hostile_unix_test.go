@@ -172,8 +172,15 @@ func TestWithoutRights(t *testing.T) {
 	must(t, os.Chmod(write(t, join(dir, "closed"), "old"), 0o600))
 	must(t, os.Chmod(write(t, join(dir, "open"), "old"), 0o666))
 	for _, call := range [][]string{
-		{"read", "closed"}, {"replace-once", "closed"}, {"replace-once", "open"}, {"replace-once", "new"},
-		{"create-once", "new"}, {"append-once", "closed"}, {"append-once", "new"}, {"private", "new"}, {"hold", "new"},
+		{"read", "closed"},
+		{"replace-once", "closed"},
+		{"replace-once", "open"},
+		{"replace-once", "new"},
+		{"create-once", "new"},
+		{"append-once", "closed"},
+		{"append-once", "new"},
+		{"private", "new"},
+		{"hold", "new"},
 	} {
 		path := join(dir, call[1])
 		said := asNobody(t, bin, call[0], path)
