@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/gatesworn/gatesworn/gates"
 	"github.com/gatesworn/gatesworn/gates/expect"
@@ -13,6 +16,9 @@ import (
 // runPushed runs the gates in the work tree, which may differ from what is pushed:
 // then it says so. No ledger is written: a push must not leave the tree changed.
 func (s *session) runPushed(ctx context.Context, targets []target) error {
+	outside := *s.app
+	outside.env = outsideGit(s.app.env)
+	s.app = &outside
 	s.engine = expect.New()
 	s.closers = append(s.closers, s.engine.Close)
 	head, err := s.work.Git.Head()
@@ -84,7 +90,37 @@ func (s *session) nameUncommitted(ctx context.Context, head gitobj.OID) error {
 		names = append(names, f.Path)
 	}
 	if n := len(names); n > 0 {
-		s.app.warn("%s %s not committed, and what runs sees them: %s", count(n, "file"), plural(n, "is", "are"), escape.Line(some(names)))
+		s.app.warn("%s in the work tree %s not committed, and what runs sees that: %s", count(n, "file"), plural(n, "is", "are"), escape.Line(some(names)))
 	}
 	return nil
+}
+
+// gitLocal are the variables by which git tells its children which repository they
+// are in (git rev-parse --local-env-vars).
+var gitLocal = []string{
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_GRAFT_FILE",
+	"GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
+	"GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
+}
+
+// outsideGit is the environment as it was before git started the hook: git puts its
+// own programs first in PATH, which approvals bind, and names its repository, which
+// a check that uses git elsewhere must not see.
+func outsideGit(env []string) []string {
+	var out []string
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		if slices.Contains(gitLocal, name) {
+			continue
+		}
+		if name == "PATH" {
+			dirs := filepath.SplitList(value)
+			for len(dirs) > 0 && filepath.Base(dirs[0]) == "git-core" {
+				dirs = dirs[1:]
+			}
+			v = name + "=" + strings.Join(dirs, string(filepath.ListSeparator))
+		}
+		out = append(out, v)
+	}
+	return out
 }

@@ -34,7 +34,8 @@ const scriptMark = "# gatesworn pre-push hook v1; remove it with: gatesworn hook
 var ErrForeign = errors.New("the hook was edited; change it by hand")
 
 // Script is the pre-push hook: an existing hook first, then the program, both with
-// git's arguments and standard input. With run it asks for the gates to be run.
+// git's arguments and standard input. With run it asks for the gates to be run. What
+// the program says goes to standard error: git's own may be read by programs.
 func Script(binary string, run bool) (string, error) {
 	if strings.ContainsAny(binary, "\r\n") || escape.Line(binary) != binary {
 		return "", fmt.Errorf("the path of this program cannot be written in a script: %q", binary)
@@ -60,7 +61,7 @@ if [ ! -x "$program" ]; then
     exit 1
   }
 fi
-printf '%s' "$refs" | "$program" ` + command + ` "$@"
+printf '%s' "$refs" | "$program" ` + command + ` "$@" >&2
 `, nil
 }
 

@@ -128,13 +128,21 @@ func (w work) reason(t scope.Targets) string {
 	if t.Scope != "" && t.How != scope.Sole {
 		next += " --scope " + t.Scope
 	}
+	count := map[string]int{}
+	for _, i := range w.items {
+		count[i.id]++
+	}
 	var people, ours []string
 	for _, i := range w.items {
+		name := i.id
+		if count[i.id] > 1 { // in several ledgers
+			name = i.name
+		}
 		switch {
 		case i.person:
-			people = append(people, short(i.id))
+			people = append(people, short(name))
 		case i.gate:
-			ours = append(ours, short(i.id))
+			ours = append(ours, short(name))
 		}
 	}
 	for n := 5; n >= 1; n-- {
