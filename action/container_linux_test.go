@@ -57,8 +57,7 @@ func spy(w map[string]string) string {
 }
 
 func TestContainer(t *testing.T) { // not parallel: a user's processes are killed together
-	var w *actiontest.World
-	w = signedWorld(t, "", func(f actiontest.Files, by actiontest.Signer) actiontest.Files {
+	w := signedWorld(t, "", func(f actiontest.Files, by actiontest.Signer) actiontest.Files {
 		ledger := f["GATES.md"] + spy(map[string]string{
 			"read":  "/proc/1/environ /proc/" + strconv.Itoa(os.Getpid()) + "/environ /proc/" + strconv.Itoa(os.Getpid()) + "/mem /etc/shadow",
 			"write": "/etc/passwd /usr/bin/env /var/run/docker.sock",

@@ -116,7 +116,7 @@ func (m *measurement) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("cannot read HEAD: %w", err)
 	}
 	if head.OID.String() != m.event.Commit {
-		return fmt.Errorf("%w: the workspace is at %.12s, not at %.12s; use actions/checkout without ref:", ErrFacts, head.OID.String(), m.event.Commit)
+		return fmt.Errorf("%w: the workspace is at %.12s, not at %.12s; use actions/checkout without its ref input", ErrFacts, head.OID.String(), m.event.Commit)
 	}
 	if m.facts, err = Gather(ctx, m.api, m.event, m.in, m.work.LocalBlob); err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"math/big"
 	"os"
@@ -229,7 +228,7 @@ func sharedSigner(t testing.TB, kind string) ssh.Signer {
 	once, _ := shared.LoadOrStore(kind, sync.OnceValue(func() ssh.Signer { return newSigner(t, kind) }))
 	f, ok := once.(func() ssh.Signer)
 	if !ok {
-		t.Fatal(fmt.Sprintf("%T", once))
+		t.Fatalf("%T", once)
 	}
 	return f()
 }

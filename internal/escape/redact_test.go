@@ -177,9 +177,7 @@ func redactionHolds(t fataler, s string, secrets []string, pieces []int) {
 	r, _ := NewRedactor(secrets)
 	var all []string
 	for _, list := range r.forms {
-		for _, form := range list {
-			all = append(all, form)
-		}
+		all = append(all, list...)
 	}
 	want := naive(s, all)
 	if got := r.Redact(s); got != want {
