@@ -146,6 +146,44 @@ func TestKilledCheckerLeavesNothing(t *testing.T) {
 
 // TestInterruptKeepsWhatIsDone stops a run: verdict so far, the command that
 // continues it, status 2, and the next call goes on from there.
+// TestReaderThatGoesAway closes standard output after the first result, as head does.
+func TestReaderThatGoesAway(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&text, "- [ ] G%d: a\n  CHECK: yes | head -1\n  EXPECT: y\n", i)
+	}
+	p := newProgram(t, text.String())
+	c, out := p.command("check", "--approve")
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, "GATES.md"), []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, out = p.command("check")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdout = write
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = write.Close()
+	if _, err := read.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	_ = read.Close()
+	_ = c.Wait()
+	if c.ProcessState.ExitCode() != 2 || !strings.Contains(out.String(), "cannot print the verdict") {
+		t.Errorf("exit %d\n%s", c.ProcessState.ExitCode(), out)
+	}
+	if n := strings.Count(p.ledger(t), "- [x] "); n != 30 {
+		t.Errorf("%d of 30 results are in the ledger", n)
+	}
+}
+
 func TestInterruptKeepsWhatIsDone(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {

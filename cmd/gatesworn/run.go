@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gatesworn/gatesworn/action/judge"
@@ -45,6 +47,11 @@ type session struct {
 }
 
 func (a *app) check(ctx context.Context, f checkFlags, args []string) (err error) {
+	// A reader that goes away (check | head) is a write error to report at the end;
+	// the signal would end the run in the middle and lose what is measured.
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE)
+	defer signal.Stop(gone)
 	s := &session{app: a, flags: f, args: args, engine: expect.New()}
 	defer func() {
 		for _, c := range s.closers {
