@@ -13,6 +13,7 @@ import (
 	"github.com/gatesworn/gatesworn/approval"
 	"github.com/gatesworn/gatesworn/approval/store"
 	"github.com/gatesworn/gatesworn/gates"
+	"github.com/gatesworn/gatesworn/gates/evidence"
 	"github.com/gatesworn/gatesworn/gates/expect"
 	"github.com/gatesworn/gatesworn/gates/render"
 	"github.com/gatesworn/gatesworn/gates/runner"
@@ -142,6 +143,9 @@ func (s *session) prepare() error {
 	shell, err := s.app.shell(s.flags.shell.value)
 	if err != nil {
 		return err
+	}
+	if err := evidence.CheckShell(shell); err != nil {
+		return usage("%v", err)
 	}
 	s.job.Shell = shell
 	s.asPinned()

@@ -27,6 +27,19 @@ type Run struct {
 	Tree   string // HEAD^{tree} when clean, else ""
 }
 
+// CheckShell says whether the path of a shell can stand in an evidence line: not
+// blank, no "; ", at most 300 characters. Asked before a run, it saves one that could not be recorded.
+func CheckShell(path string) error {
+	shell := visible(path)
+	switch {
+	case strings.TrimSpace(shell) == "" || strings.Contains(shell, "; "):
+		return fmt.Errorf("%q cannot be written as the path of a shell", path)
+	case utf16Len(shell) > maxShell:
+		return fmt.Errorf("the path of the shell has %d characters, the limit is %d: %.40q…", utf16Len(shell), maxShell, shell)
+	}
+	return nil
+}
+
 // Format renders the value of an EVIDENCE line for a gate that passed. The
 // error is for a shell path over 300 characters.
 //
@@ -42,10 +55,9 @@ func Format(g ledger.Gate, r Run) (string, error) {
 		return "", fmt.Errorf("the output has %d bytes, the limit is %d", len(r.Output), MaxOutput)
 	case r.Tree != "" && !isTree(r.Tree):
 		return "", fmt.Errorf("%q is not the hash of a tree", r.Tree)
-	case strings.TrimSpace(shell) == "" || strings.Contains(shell, "; "):
-		return "", fmt.Errorf("%q cannot be written as the path of a shell", r.Shell)
-	case utf16Len(shell) > maxShell:
-		return "", fmt.Errorf("the path of the shell has %d characters, the limit is %d: %.40q…", utf16Len(shell), maxShell, shell)
+	}
+	if err := CheckShell(r.Shell); err != nil {
+		return "", err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "automatic-evidence=v1; definition-sha256=%s; exit=0; EXPECT=matched; output-sha256=%s; output-bytes=%d; shell=%s",
