@@ -238,12 +238,14 @@ func (a *app) gitConfigs() []string {
 			files = append(files, filepath.Join(xdg, "git", "config"))
 		}
 	}
-	for i, file := range files {
-		if real, err := filepath.EvalSymlinks(file); err == nil {
-			files[i] = real
+	var there []string
+	for _, file := range files {
+		real, err := filepath.EvalSymlinks(file)
+		if info, statErr := os.Stat(real); err == nil && statErr == nil && info.Mode().IsRegular() { // /dev/null is usual
+			there = append(there, real)
 		}
 	}
-	return files
+	return there
 }
 
 // executable is this program's path for hooks: as PATH finds it, where that is this
