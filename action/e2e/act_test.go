@@ -150,7 +150,7 @@ func (s *scenario) command(t *testing.T, more ...string) *exec.Cmd {
 	}
 	args := append([]string{
 		"pull_request", "-W", s.workflow, "-e", filepath.Join(s.Temp, "event.json"), "-b", "-P", "ubuntu-latest=" + runnerImage,
-		"--pull=false", "--rebuild=true", "--network", "host", "-s", "GITHUB_TOKEN=" + ghtest.Token, "--no-cache-server", "--rm",
+		"--pull=false", "--rebuild=" + rebuild(), "--network", "host", "-s", "GITHUB_TOKEN=" + ghtest.Token, "--no-cache-server", "--rm",
 		"--local-repository", "gatesworn/gatesworn@v1=" + src, "--action-offline-mode",
 		"--env", "GITHUB_REPOSITORY=" + s.Repo.FullName(), "--container-options", "--pids-limit=400",
 	}, more...)
@@ -159,6 +159,15 @@ func (s *scenario) command(t *testing.T, more ...string) *exec.Cmd {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Temp, "XDG_CACHE_HOME=" + filepath.Join(os.TempDir(), "gatesworn-act-cache")}
 	return cmd
 }
+
+// rebuild has the first scenario build the action's image, as a runner does.
+func rebuild() string {
+	answer := "false"
+	first.Do(func() { answer = "true" })
+	return answer
+}
+
+var first sync.Once
 
 // run runs the workflow and reads what it left in the workspace.
 func (s *scenario) run(t *testing.T, more ...string) {
