@@ -29,6 +29,9 @@ func (p *PullRequest) Sources(extra []string) ([]gates.Source, error) {
 		at := approval.ReadLedger(p.judged, path)
 		switch at.Side {
 		case approval.SideAbsent:
+			if slices.Contains(extra, path) {
+				return nil, fmt.Errorf("commit %s has no ledger %q", p.Commit[:min(7, len(p.Commit))], path)
+			}
 			continue // the removal guard names what it lost
 		case approval.SideRead, approval.SideUnparsable:
 		default:

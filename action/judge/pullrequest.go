@@ -125,11 +125,11 @@ func (w *Workspace) JudgeCommit(ctx context.Context, oid gitobj.OID, trust Trust
 func (p *PullRequest) compare(seen []string) error {
 	formats := allowlist.Formats{}
 	if err := approval.CheckRootFolder(p.judged); err != nil {
-		return err
+		return fmt.Errorf("%w in the judged commit: %w", ErrRoot, err)
 	}
 	revoked, err := approval.ReadRevoked(p.judged, formats)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w in the judged commit: %w", ErrRoot, err)
 	}
 	p.revoked = approval.Unite(p.Root.Revoked, revoked, seen)
 	if p.Root.State != approval.RootValid {
@@ -143,7 +143,7 @@ func (p *PullRequest) compare(seen []string) error {
 		return err
 	}
 	if p.Change, err = approval.CompareRoots(p.trust, p.judged, formats); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrRoot, err)
 	}
 	if p.Change, err = p.own(p.Change, formats); err != nil {
 		return err
@@ -161,6 +161,9 @@ func (p *PullRequest) compare(seen []string) error {
 	}
 	if p.Guard, err = approval.GuardRemoval(request); err != nil {
 		return err
+	}
+	for _, l := range p.Guard.Unknown {
+		p.Notices = append(p.Notices, fmt.Sprintf("%s cannot be read on %s: what it promised there is not known", l.Path, p.Root.Ref))
 	}
 	if p.Guard, err = p.lost(p.Guard, request); err == nil && p.behind {
 		p.Notices = append(p.Notices, fmt.Sprintf("%s has newer gates or approvals than this branch: merge it to have them judged too", p.Root.Ref))

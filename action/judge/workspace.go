@@ -55,10 +55,10 @@ func (w *Workspace) readPolicy() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	w.HasPolicy = true // one is there, whatever it holds
 	if err != nil {
 		return fmt.Errorf("cannot read the policy: %w", err)
 	}
-	w.HasPolicy = true
 	w.Policy, err = approval.ParsePolicy(approval.PolicyPath, file.Data)
 	return err
 }

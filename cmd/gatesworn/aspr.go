@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -89,12 +90,15 @@ func (s *session) asPullRequest(ctx context.Context) error {
 	now := s.app.now()
 	p, err := s.pullRequest(ctx, now)
 	if err != nil {
-		return s.rootTrouble(p, err)
+		return s.trouble(p, err)
 	}
 	files, names := s.split()
+	if files, err = s.fromTop(files); err != nil {
+		return err
+	}
 	sources, err := p.Sources(files)
 	if err != nil {
-		return err
+		return s.trouble(p, err)
 	}
 	s.job = gates.Job{
 		Mode: gates.AsPR, Sources: sources, Only: names, Removed: p.Removed(), Engine: s.engine, Now: s.app.now,
@@ -111,7 +115,7 @@ func (s *session) asPullRequest(ctx context.Context) error {
 	}
 	s.header(p)
 	if err := p.Clean(ctx, sources); err != nil {
-		return withHint(err, "git stash --include-untracked, or commit; then gatesworn check --as-pr")
+		return withHint(s.trouble(p, err), "git stash --include-untracked, or commit; then gatesworn check --as-pr")
 	}
 	if s.flags.status.on {
 		s.job.DecideOnly = true
@@ -160,10 +164,32 @@ func (s *session) header(p *judge.PullRequest) {
 
 func cut(oid string) string { return oid[:min(7, len(oid))] }
 
-// rootTrouble still writes the report for a root that cannot be read: verdict error.
-func (s *session) rootTrouble(p *judge.PullRequest, err error) error {
-	if p == nil || !errors.Is(err, judge.ErrRoot) || s.flags.format.value == "" || s.flags.format.value == "text" {
+// fromTop names ledgers as the commit does: relative to the top.
+func (s *session) fromTop(files []string) ([]string, error) {
+	var out []string
+	for _, f := range files {
+		if !filepath.IsAbs(f) {
+			f = filepath.Join(s.root, f)
+		}
+		if folder, err := filepath.EvalSymlinks(filepath.Dir(f)); err == nil {
+			f = filepath.Join(folder, filepath.Base(f))
+		}
+		rel, err := filepath.Rel(s.work.Top, f)
+		if err != nil || !filepath.IsLocal(rel) {
+			return nil, usage("ledger %q is not in the repository", f)
+		}
+		out = append(out, filepath.ToSlash(rel))
+	}
+	return out, nil
+}
+
+// trouble still writes the report of a commit that cannot be judged: verdict error.
+func (s *session) trouble(p *judge.PullRequest, err error) error {
+	if p == nil || s.flags.format.value == "" || s.flags.format.value == "text" {
 		return err
+	}
+	if d := s.destination(); d != nil {
+		return errors.Join(err, d)
 	}
 	report := p.Report()
 	report.Schema, report.StartedAt = gates.Schema, s.app.now()

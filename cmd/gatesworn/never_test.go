@@ -214,6 +214,7 @@ var attacks = []attack{
 	{name: "deleted-ledger", do: `git rm -q GATES.md; echo x > other`, says: []string{"REMOVED GATES:G1", "REMOVED GATES:G2", "REMOVED GATES:G3"}},
 	{name: "ledger-is-a-link", do: `mv GATES.md real.md; ln -s real.md GATES.md`, says: []string{"cannot read ledger"}, status: 2},
 	{name: "ledger-unparsable", do: `printf -- '- [ ] no id\n' >> GATES.md`, says: []string{"has no id"}, status: 2},
+	{name: "ledger-unparsable-before", do: `cp GATES.md good; printf -- '- [ ] no id\n' >> GATES.md; git commit -qam x; git update-ref refs/remotes/origin/main HEAD; sed '/G3/,$d' good > GATES.md; rm good`, says: []string{"GATES.md cannot be read on origin/main: what it promised there is not known", "not green yet"}},
 	{name: "statement-one-space", do: `sed -i '1s/$/ /' .gatesworn/approvals/*.approval`, says: []string{"This PR edits .gatesworn/approvals/", "NOT SIGNED GATES:G1"}, explain: "G1: is no valid approval"},
 	{name: "statement-key-case", do: `sed -i 's/"note"/"Note"/' .gatesworn/approvals/*.approval`, says: []string{"NOT SIGNED GATES:G1"}, explain: "G1: is no valid approval"},
 	{name: "statement-edited", do: `sed -i 's/"timeout": 30/"timeout": 31/' .gatesworn/approvals/*.approval; sed -i 's/TIMEOUT: 30/TIMEOUT: 31/' GATES.md; git diff --quiet -- .gatesworn && exit 1 || true`, says: []string{"NOT SIGNED GATES:G2"}, explain: "G2: signature does not count"},
@@ -293,8 +294,8 @@ func (r *theirs) suffer(a attack) {
 			r.t.Errorf("says nothing of %q", s)
 		}
 	}
-	if report := r.report(); report.Conclusion == gates.Success {
-		r.t.Error("the conclusion is success")
+	if report := r.report(); report.Conclusion == gates.Success || report.Conclusion == "" {
+		r.t.Errorf("the conclusion is %q", report.Conclusion)
 	}
 	if _, err := os.Stat(filepath.Join(r.home, "mark")); err == nil {
 		r.t.Error("the attacker's command ran")
