@@ -81,12 +81,18 @@ func fail(err error) {
 // row prints one figure.
 func row(name, measured, target string) { fmt.Printf("%-58s %14s   %s\n", name, measured, target) }
 
-func ratio(a, b time.Duration) string { return fmt.Sprintf("%.2f ×", float64(a)/float64(b)) }
-func millis(d time.Duration) string   { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+func ratio(a, b took) string        { return fmt.Sprintf("%.2f ×", float64(a.wall)/float64(b.wall)) }
+func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+
+// took is a duration, and the processor time spent in it: on a busy machine the
+// second says more.
+type took struct{ wall, cpu time.Duration }
+
+func (t took) String() string { return millis(t.wall) + ", processor " + millis(t.cpu) }
 
 // result is one call of a program.
 type result struct {
-	took   time.Duration
+	took
 	code   int
 	out    string
 	peakKB int64 // of the process and what it waited for
@@ -102,11 +108,12 @@ func (b *bench) call(dir, stdin string, max int, name string, args ...string) (r
 	cmd.Stdin = strings.NewReader(stdin)
 	began := time.Now()
 	err := cmd.Run()
-	r := result{took: time.Since(began), out: out.String()}
+	r := result{took: took{wall: time.Since(began)}, out: out.String()}
 	if cmd.ProcessState == nil {
 		return r, err
 	}
 	r.code = cmd.ProcessState.ExitCode()
+	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		r.peakKB = int64(u.Maxrss)
 	}
@@ -119,25 +126,29 @@ func (b *bench) call(dir, stdin string, max int, name string, args ...string) (r
 func tail(s string) string { return s[max(0, len(s)-300):] }
 
 // timed calls fn b.rounds times, after one call that warms caches, and returns
-// the median duration. before prepares each call and is not counted.
-func (b *bench) timed(before func() error, fn func() (result, error)) (time.Duration, error) {
-	var all []time.Duration
+// the medians. before prepares each call and is not counted.
+func (b *bench) timed(before func() error, fn func() (result, error)) (took, error) {
+	var walls, cpus []time.Duration
 	for i := range b.rounds + 1 {
 		if before != nil {
 			if err := before(); err != nil {
-				return 0, err
+				return took{}, err
 			}
 		}
 		r, err := fn()
 		if err != nil {
-			return 0, err
+			return took{}, err
 		}
 		if i > 0 {
-			all = append(all, r.took)
+			walls, cpus = append(walls, r.wall), append(cpus, r.cpu)
 		}
 	}
+	return took{median(walls), median(cpus)}, nil
+}
+
+func median(all []time.Duration) time.Duration {
 	slices.Sort(all)
-	return all[len(all)/2], nil
+	return all[len(all)/2]
 }
 
 func write(path, data string) error {
