@@ -18,7 +18,7 @@ var topics = map[string]string{
   gatesworn scope   list, bind, log, claim, release, leases
   gatesworn wave    open, launch, seal, return, abandon, status
   gatesworn plan    next: which tasks may start now
-  gatesworn hook    stop, install, uninstall
+  gatesworn hook    install, uninstall, stop, pre-push
 `,
 }
 
