@@ -44,7 +44,7 @@ func (r *run) measure(ctx context.Context) (gates.Report, error) {
 	if err := m.prepare(ctx); err != nil {
 		return m.broken(err), err
 	}
-	sources, err := m.sources()
+	sources, err := m.pr.Sources(m.in.Ledgers)
 	if err != nil {
 		return m.broken(err), err
 	}
@@ -161,20 +161,6 @@ func (m *measurement) compare() error {
 		return m.pr.AgainstBase(*m.facts.Guard)
 	}
 	return nil
-}
-
-// sources reads the ledgers. One that an input names must be there.
-func (m *measurement) sources() ([]gates.Source, error) {
-	sources, err := m.pr.Sources(m.in.Ledgers)
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range m.in.Ledgers {
-		if !slices.ContainsFunc(sources, func(s gates.Source) bool { return s.Path == path }) {
-			return nil, fmt.Errorf("input ledger names %q, which the judged commit does not have", path)
-		}
-	}
-	return sources, nil
 }
 
 // base is what is known before anything runs.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/gatesworn/gatesworn/gates"
 	"github.com/gatesworn/gatesworn/ghreport"
@@ -118,11 +119,15 @@ func (r *run) publishReport(ctx context.Context, report gates.Report) int {
 		return r.fail(fmt.Errorf("cannot publish: %w", err))
 	}
 	out := publisher.Finish(ctx, &report)
+	if r.event.Run > 0 {
+		out.Faults = slices.DeleteFunc(out.Faults, func(f ghreport.Fault) bool { return f.Sink == ghreport.SinkCheck })
+	}
 	if err := r.openPublished(); err != nil {
 		r.warn("%v", err)
 	}
 	r.published(out)
-	if !out.Published() && !(out.Comment == ghreport.CommentNotNeeded && r.event.Run > 0) {
+	done := out.Published() || len(out.Faults) == 0 && r.event.Run > 0 // a fork's success needs no comment
+	if !done {
 		for _, remark := range out.Remarks() {
 			r.warn("%s", remark)
 		}

@@ -249,7 +249,7 @@ func TestRefusals(t *testing.T) {
 			w.Branch("main", w.Server.Commit(map[string]ghtest.File{"x": {Data: "x"}}))
 		}, "which is not main"},
 		{"trust_ref that is not listed", map[string]string{"trust_ref": "evil"}, nil, "not among the branches"},
-		{"ledger that is not there", map[string]string{"ledger": "OTHER.md"}, nil, "does not have"},
+		{"ledger that is not there", map[string]string{"ledger": "OTHER.md"}, nil, "has no ledger"},
 		{"clock", nil, func(_ *testing.T, w *actiontest.World) {
 			w.Now = func() time.Time { return time.Now().Add(time.Hour) }
 		}, "clock"},
