@@ -3,7 +3,7 @@ GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
 
-.PHONY: all build demo test race lint cross fuzz bench e2e cover tidy
+.PHONY: all build demo test race lint cross fuzz bench e2e tidy
 
 all: build test
 
@@ -19,7 +19,7 @@ test:
 	$(GO) test ./...
 
 race:
-	$(GO) test -race ./...
+	sh .ci/cover
 
 lint:
 	@test -z "$$($(TOOL) gofumpt -l cmd action ghreport gates approval internal)" || { $(TOOL) gofumpt -d cmd action ghreport gates approval internal; exit 1; }
@@ -38,10 +38,7 @@ bench: build
 	sh .ci/bench bin/gatesworn
 
 e2e:
-	sh .ci/e2e
-
-cover:
-	sh .ci/cover
+	bash .ci/e2e
 
 tidy:
 	$(GO) mod tidy
