@@ -124,8 +124,8 @@ func (s *session) local(ctx context.Context) error {
 
 // waves adds what a scope's launch waves mean for its verdict; naming gates asks about those alone.
 func (s *session) waves() error {
-	for _, path := range s.targets.Missing {
-		s.app.warn("the policy names %s, which is not there", escape.Line(path))
+	for _, path := range s.targets.Missing { // a promise nobody can see is not kept
+		s.job.Base.Pending = append(s.job.Base.Pending, escape.Line(path)+", which the policy names, is not there")
 	}
 	if s.targets.Scope == "" || len(s.job.Only) > 0 {
 		return nil
@@ -135,7 +135,7 @@ func (s *session) waves() error {
 		return withHint(err, "gatesworn wave status --scope "+s.targets.Scope)
 	}
 	sum := d.Summary()
-	s.job.Base.Pending, s.job.Base.Handoffs = sum.Unresolved, sum.Abandoned
+	s.job.Base.Pending, s.job.Base.Handoffs = append(s.job.Base.Pending, sum.Unresolved...), sum.Abandoned
 	return nil
 }
 
