@@ -140,7 +140,7 @@ func TestActManyGates(t *testing.T) {
 // TestActKilled: a container that is killed leaves its check run open; the next run
 // of the same pull request completes it.
 func TestActKilled(t *testing.T) {
-	s := newScenario(t, workflow, "mode: run", "env: [FAST]\n", gate("G3", `[ -n "$FAST" ] || sleep 300; echo awake`, "awake"))
+	s := newScenario(t, workflow, "mode: run", "env: [FAST]\n", gate("G3", `[ -n "$FAST" ] || sleep 307; echo awake`, "awake"))
 	var log bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -150,7 +150,7 @@ func TestActKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for ctx.Err() == nil {
-		if procs, _ := exec.Command("pgrep", "-u", "59173", "sleep").Output(); len(procs) > 0 {
+		if procs, _ := exec.Command("pgrep", "-u", "59173", "-fx", "sleep 307").Output(); len(procs) > 0 {
 			break
 		}
 		time.Sleep(200 * time.Millisecond)
@@ -183,7 +183,9 @@ func TestActKilled(t *testing.T) {
 var hostWorkflow = strings.ReplaceAll(workflow, "gatesworn/gatesworn@v1", "gatesworn/gatesworn/host@v1")
 
 func TestActHost(t *testing.T) {
-	s := newScenario(t, hostWorkflow, "mode: run", "", nil)
+	// No process of the job keeps the token in its environment while checks run.
+	look := `cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | grep -a -c ghs_; echo looked`
+	s := newScenario(t, hostWorkflow, "mode: run", "", gate("G3", look, `/^0\nlooked\n$/`))
 	s.run(t, "-P", "ubuntu-latest=gatesworn-e2e-host:1")
 	s.needs(t, s.outcome == "success" && s.outputs["conclusion"] == "success", "success")
 	missing := strings.Join(s.report.Protections.Missing, " ")
