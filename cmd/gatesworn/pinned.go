@@ -23,7 +23,7 @@ func (s *session) vouch(ctx context.Context, say bool) {
 		return
 	}
 	trust, err := s.work.TrustRef(ctx, "")
-	if errors.Is(err, gitobj.ErrNotFound) {
+	if errors.Is(err, gitobj.ErrNotFound) && s.place("").Remote == "" {
 		// No remote: the pin that init wrote names the very rules and signers, so that
 		// it does not matter which commit they are read from.
 		trust, err = s.work.TrustRef(ctx, "HEAD")
