@@ -58,6 +58,9 @@ func testcase(l gates.Ledger, g gates.Gate) junit.Testcase {
 	if g.Run != nil {
 		c.Time = strconv.FormatFloat(float64(g.Run.DurationMS)/1000, 'f', 3, 64)
 	}
+	if g.Run != nil && g.Run.Reused != nil {
+		c.SystemOut = &junit.Output{Data: escape.LogLine("reused, from " + g.Run.Reused.At)}
+	}
 	if g.State == gates.Met {
 		return c
 	}
