@@ -20,12 +20,13 @@ import (
 // Load reads and parses the ledgers of targets. base is --cwd, absolute or "".
 func (w *Workspace) Load(ctx context.Context, targets scope.Targets, base string) ([]gates.Source, error) {
 	sources := make([]gates.Source, 0, len(targets.Ledgers))
+	var pages ledger.Pages
 	for _, l := range targets.Ledgers {
 		file, err := safefile.ReadBeneath(w.Top, l.Path, ledger.MaxSize+1)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read ledger %q: %w", l.Path, err)
 		}
-		doc := ledger.Parser{Top: w.Top}.Parse(ctx, l.Path, file.Data)
+		doc := ledger.Parser{Top: w.Top, Pages: &pages}.Parse(ctx, l.Path, file.Data)
 		sum := sha256.Sum256(file.Data)
 		abs := filepath.Join(w.Top, filepath.FromSlash(l.Path))
 		sources = append(sources, gates.Source{

@@ -39,6 +39,7 @@ type item struct {
 
 func (s Stop) look(ctx context.Context, root string, t scope.Targets) work {
 	var w work
+	var pages ledger.Pages
 	for _, p := range t.Missing {
 		w.items = append(w.items, item{name: p, trouble: "is missing"})
 	}
@@ -46,7 +47,7 @@ func (s Stop) look(ctx context.Context, root string, t scope.Targets) work {
 		if ctx.Err() != nil {
 			return w
 		}
-		s.ledger(ctx, &w, root, l)
+		s.ledger(ctx, &w, &pages, root, l)
 	}
 	if t.Scope == "" {
 		return w
@@ -70,13 +71,13 @@ func (s Stop) look(ctx context.Context, root string, t scope.Targets) work {
 	return w
 }
 
-func (s Stop) ledger(ctx context.Context, w *work, root string, l scope.Ledger) {
+func (s Stop) ledger(ctx context.Context, w *work, pages *ledger.Pages, root string, l scope.Ledger) {
 	f, err := safefile.ReadBeneath(root, l.Path, maxLedger)
 	if err != nil {
 		w.items = append(w.items, item{name: l.Path, trouble: "cannot be read"})
 		return
 	}
-	doc := ledger.Parser{}.Parse(ctx, l.Path, f.Data)
+	doc := ledger.Parser{Pages: pages}.Parse(ctx, l.Path, f.Data)
 	if !doc.OK() {
 		w.items = append(w.items, item{name: fmt.Sprintf("%s:%d", path.Base(l.Path), firstError(doc)), trouble: "cannot be read"})
 		return

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -35,29 +36,26 @@ func (c *pageContext) Reference(label string) (parser.Reference, bool) {
 // References lists all.
 func (c *pageContext) References() []parser.Reference { return c.shared.References() }
 
-// footnotes are the labels that footnote definitions of the page carry. As a
-// block parser it is goldmark's that takes note of them, as an inline parser it
-// finds what refers to one.
-type footnotes struct {
-	parser.BlockParser
-	labels map[string]bool
-}
+// footnotes are the labels that footnote definitions of the page carry.
+type footnotes map[string]bool
 
-func newFootnotes() *footnotes {
-	return &footnotes{BlockParser: extension.NewFootnoteBlockParser(), labels: map[string]bool{}}
+// footnoteDefinitions is goldmark's block parser, that takes note of the labels.
+type footnoteDefinitions struct {
+	parser.BlockParser
+	page *pageParser
 }
 
 // Open notes the label of a definition.
-func (f *footnotes) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+func (f footnoteDefinitions) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	node, state := f.BlockParser.Open(parent, reader, pc)
 	if n, ok := node.(*xast.Footnote); ok {
-		f.labels[string(n.Ref)] = true
+		f.page.layout.footnotes[string(n.Ref)] = true
 	}
 	return node, state
 }
 
 // footnoteReferences is the inline side of footnotes.
-type footnoteReferences struct{ labels map[string]bool }
+type footnoteReferences struct{ labels footnotes }
 
 // Trigger is where a reference may begin.
 func (f footnoteReferences) Trigger() []byte { return []byte{'['} }
@@ -76,18 +74,53 @@ func (f footnoteReferences) Parse(_ ast.Node, block text.Reader, _ parser.Contex
 	return xast.NewFootnoteLink(1)
 }
 
-// blockParser is goldmark's GFM block structure with footnotes, and no inline
-// structure at all.
-func (l *layout) blockParser() parser.Parser {
-	return parser.NewParser(
+// Pages keeps the parsers of pages from one ledger to the next: making one costs
+// more than reading a small ledger. Several goroutines may share it; nil keeps none.
+type Pages struct{ pool sync.Pool }
+
+// take gives a parser for one layout.
+func (p *Pages) take(l *layout) *pageParser {
+	if p != nil {
+		if page, ok := p.pool.Get().(*pageParser); ok {
+			page.layout = l
+			return page
+		}
+	}
+	return newPageParser(l)
+}
+
+// give takes a parser back that nobody uses any more.
+func (p *Pages) give(page *pageParser) {
+	page.layout = nil
+	if p != nil {
+		p.pool.Put(page)
+	}
+}
+
+// pageParser is goldmark's GFM block structure with footnotes, and no inline
+// structure at all. It works for one layout at a time.
+type pageParser struct {
+	parser.Parser
+	layout *layout
+}
+
+func newPageParser(l *layout) *pageParser {
+	page := &pageParser{layout: l}
+	page.Parser = parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-		parser.WithBlockParsers(util.Prioritized(l.footnotes, 999)),
+		parser.WithBlockParsers(util.Prioritized(footnoteDefinitions{extension.NewFootnoteBlockParser(), page}, 999)),
 		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 		parser.WithParagraphTransformers(
 			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
-			util.Prioritized(l, 1000),
+			util.Prioritized(page, 1000),
 		),
 	)
+	return page
+}
+
+// Transform hands a paragraph to the layout.
+func (p *pageParser) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	p.layout.Transform(node, reader, pc)
 }
 
 // inlineParser reads the inline structure of one paragraph.
@@ -96,7 +129,7 @@ func (l *layout) inlineParser() parser.Parser {
 		parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1000)),
 		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
 		parser.WithInlineParsers(
-			util.Prioritized(footnoteReferences{l.footnotes.labels}, 101),
+			util.Prioritized(footnoteReferences{l.footnotes}, 101),
 			util.Prioritized(extension.NewStrikethroughParser(), 500),
 		),
 	)

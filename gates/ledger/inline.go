@@ -42,8 +42,8 @@ func hasEntity(b []byte) bool { return bytes.IndexByte(b, '&') >= 0 && entity.Ma
 // inlines parses the inline structure of the kept paragraphs, in turn. Link
 // references and footnotes are those of the block phase.
 func (l *layout) inlines() {
-	p := l.inlineParser()
-	definitions := len(l.footnotes.labels) > 0 || len(l.shared.References()) > 0
+	var p parser.Parser // made when it is needed: it is as large as many a ledger
+	definitions := len(l.footnotes) > 0 || len(l.shared.References()) > 0
 	for i, pc := range l.pieces {
 		if pc.brackets && !definitions {
 			continue // without a definition, only `](` makes a link
@@ -52,6 +52,9 @@ func (l *layout) inlines() {
 			panic(stopped{})
 		}
 		l.gather(pc)
+		if p == nil {
+			p = l.inlineParser()
+		}
 		t := &l.ink
 		t.parse(p, newPageContext(l.shared))
 		for _, g := range t.tags {

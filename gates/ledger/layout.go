@@ -49,6 +49,7 @@ type span struct{ start, stop int32 }
 // and source and changes neither.
 type layout struct {
 	ctx       context.Context
+	pages     *Pages
 	source    []byte
 	marks     []mark
 	seats     []seat
@@ -57,7 +58,7 @@ type layout struct {
 	ink       inkText // of the piece that is being looked at
 	remarks   []remark
 	long      []int // offsets of pieces that are too long to look into
-	footnotes *footnotes
+	footnotes footnotes
 	tags      []tag
 	shared    parser.Context // link references
 	step      int            // partSize, smaller in tests
@@ -90,20 +91,21 @@ const partSize = 256 << 10
 func (l *layout) blocks() {
 	l.seats = make([]seat, len(l.marks))
 	l.shared = parser.NewContext()
-	l.footnotes = newFootnotes()
-	p := l.blockParser()
+	l.footnotes = footnotes{}
+	page := l.pages.take(l)
 	for start := 0; start < len(l.source); {
 		end := l.cut(start)
 		before := l.state()
-		root := l.part(p, start, end)
+		root := l.part(page, start, end)
 		if end < len(l.source) && swallows(root.LastChild()) {
 			l.restore(before) // what ends here on paper goes on: take the rest in one piece
 			end = len(l.source)
-			root = l.part(p, start, end)
+			root = l.part(page, start, end)
 		}
 		l.walk(root, scope{})
 		start = end
 	}
+	l.pages.give(page) // not after a panic
 }
 
 // part parses the source between two offsets, at its own offsets.

@@ -17,7 +17,7 @@ func (p *scan) comparePage(ctx context.Context, data []byte) {
 	if len(p.marks) == 0 || p.guards.refused || p.tooMany || p.ambiguousLines() {
 		return
 	}
-	l := &layout{ctx: ctx, source: pageSource(data), marks: p.marks, step: partSize}
+	l := &layout{ctx: ctx, pages: p.Pages, source: pageSource(data), marks: p.marks, step: partSize}
 	done := make(chan any, 1)
 	go func() {
 		defer func() { done <- recover() }()

@@ -21,6 +21,8 @@ type Parser struct {
 	// Top is the absolute path of the repository's top, with slashes or
 	// backslashes. It only serves the corrected line of an absolute OWNS path.
 	Top string
+	// Pages makes reading many ledgers faster; nil is as good for one.
+	Pages *Pages
 }
 
 // lineKind is how a line counts, which decides what its characters may be.

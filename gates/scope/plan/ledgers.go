@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -35,7 +36,7 @@ func (s *state) ledgers(root string, all []scope.Ledger) bool {
 		if strings.HasPrefix(l.Stem(), leafPrefix) {
 			leaves = append(leaves, l)
 		} else if l.Stem() == "GATES" {
-			switch got := look(root, l); {
+			switch got := look(nil, root, l); {
 			case got.trouble != "":
 				s.ask("", "%s %s", l.Path, got.trouble)
 			case got.structure:
@@ -87,11 +88,12 @@ func (s *state) compare(r *task, got seen) {
 func lookAll(root string, all []scope.Ledger) []seen {
 	out := make([]seen, len(all))
 	next := make(chan int)
+	var pages ledger.Pages
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for i := range next {
-				out[i] = look(root, all[i])
+				out[i] = look(&pages, root, all[i])
 			}
 		})
 	}
@@ -103,14 +105,16 @@ func lookAll(root string, all []scope.Ledger) []seen {
 	return out
 }
 
-func look(root string, l scope.Ledger) seen {
+func look(pages *ledger.Pages, root string, l scope.Ledger) seen {
 	// The folders were checked when the ledgers were listed; opening each of them
 	// again for every ledger is a third of the time of a big plan.
 	f, err := safefile.Read(filepath.Join(root, filepath.FromSlash(l.Path)), maxLedger)
 	if err != nil {
 		return seen{trouble: "cannot be read"}
 	}
-	doc := ledger.Parse(l.Path, f.Data)
+	ctx, cancel := context.WithTimeout(context.Background(), ledger.Patience)
+	defer cancel()
+	doc := ledger.Parser{Pages: pages}.Parse(ctx, l.Path, f.Data)
 	if !doc.OK() {
 		return seen{trouble: "has errors"}
 	}
