@@ -172,7 +172,7 @@ func run(g gates.Gate) gates.Gate        { g.Run = ran(0, 1, ""); return g }
 func earlier(g gates.Gate) gates.Gate    { g.EarlierTree = true; return g }
 func older(g gates.Gate) gates.Gate      { g.OlderEvidence = true; return g }
 func unasked(g gates.Gate) gates.Gate    { g.NotAsked = true; return g }
-func hostile() *rapid.Generator[string] { return rapid.OneOf(rapid.String(), rapid.SampledFrom(nasty)) }
+func hostile() *rapid.Generator[string]  { return rapid.OneOf(rapid.String(), rapid.SampledFrom(nasty)) }
 
 func gateWith(t *rapid.T, s gates.State) gates.Gate {
 	return gates.Gate{

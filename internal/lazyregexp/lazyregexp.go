@@ -24,10 +24,10 @@ func New(pattern string) *Regexp {
 
 // The methods are those of regexp.Regexp.
 
-func (r *Regexp) Match(b []byte) bool            { return r.get().Match(b) }
-func (r *Regexp) MatchString(s string) bool      { return r.get().MatchString(s) }
-func (r *Regexp) FindString(s string) string     { return r.get().FindString(s) }
-func (r *Regexp) FindStringIndex(s string) []int { return r.get().FindStringIndex(s) }
+func (r *Regexp) Match(b []byte) bool                  { return r.get().Match(b) }
+func (r *Regexp) MatchString(s string) bool            { return r.get().MatchString(s) }
+func (r *Regexp) FindString(s string) string           { return r.get().FindString(s) }
+func (r *Regexp) FindStringIndex(s string) []int       { return r.get().FindStringIndex(s) }
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.get().FindStringSubmatch(s) }
 
 func (r *Regexp) FindStringSubmatchIndex(s string) []int     { return r.get().FindStringSubmatchIndex(s) }
@@ -36,7 +36,7 @@ func (r *Regexp) FindIndex(b []byte) []int                   { return r.get().Fi
 func (r *Regexp) FindAllString(s string, n int) []string     { return r.get().FindAllString(s, n) }
 func (r *Regexp) FindAllStringIndex(s string, n int) [][]int { return r.get().FindAllStringIndex(s, n) }
 func (r *Regexp) FindSubmatchIndex(b []byte) []int           { return r.get().FindSubmatchIndex(b) }
-func (r *Regexp) ReplaceAllString(s, with string) string { return r.get().ReplaceAllString(s, with) }
+func (r *Regexp) ReplaceAllString(s, with string) string     { return r.get().ReplaceAllString(s, with) }
 
 func (r *Regexp) ReplaceAllStringFunc(s string, f func(string) string) string {
 	return r.get().ReplaceAllStringFunc(s, f)
