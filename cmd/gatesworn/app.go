@@ -183,7 +183,7 @@ func newRoot(a *app) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
 	root.SetHelpCommand(newHelp(a))
-	root.AddCommand(newCheck(a), newExplain(a), newInit(a), newLint(a), newSign(a), newTrust(a), newApprovals(a), newRevoke(a), newScope(a), newWave(a), newHook(a), newVersion(a), newSlot(a), newAction(a), newProbe(a), newPublish(a), newPlan(a))
+	root.AddCommand(newCheck(a), newExplain(a), newInit(a), newLint(a), newSign(a), newTrust(a), newApprovals(a), newRevoke(a), newScope(a), newWave(a), newHook(a), newVersion(a), newSlot(a), newAction(a), newProbe(a), newPublish(a), newDoctor(a), newPlan(a))
 	return root
 }
 
