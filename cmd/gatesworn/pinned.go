@@ -77,8 +77,11 @@ func (s *session) asPinned() {
 // wants says what a pull request would still need, so that nobody takes a local
 // verdict for the pull request's.
 func (s *session) wants() []string {
-	if s.peer == nil || s.flags.asPR.on {
+	switch {
+	case s.flags.asPR.on || !s.work.HasPolicy:
 		return nil
+	case s.peer == nil:
+		return []string{"not judged here: commit, fetch the default branch, then gatesworn check --as-pr"}
 	}
 	return s.peer.Wants(s.job.Sources)
 }
