@@ -8,7 +8,7 @@ FUZZTIME ?= 10s
 all: build test
 
 build:
-	$(GO) build -ldflags '-s -w' -o bin/gatesworn ./cmd/gatesworn
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o bin/gatesworn ./cmd/gatesworn
 
 # Copies demo/GATES.md to a scratch repository and checks it there; ends well
 # when every state was shown (check itself ends in status 1, as it should).
