@@ -105,22 +105,30 @@ func (p *PullRequest) clean(ctx context.Context, sources []gates.Source, only fu
 	if err != nil {
 		return err
 	}
-	converted, changed := 0, 0
+	excused, changed := 0, 0
 	for _, d := range compared.Differences {
 		must := slices.Contains(ledgers, d.Path) || matches(patterns, d.Path)
 		switch {
-		case !must && len(attributes.Conversion(d.Path).Applies()) > 0:
-			converted++
+		case !must && converted(attributes.Conversion(d.Path)):
+			excused++
 		case !must && p.Root.Policy.Clean == approval.CleanReport:
 			changed++
 		default:
 			return &DirtyError{Path: d.Path, How: d.Kind.String(), Commit: p.Commit}
 		}
 	}
-	if converted+changed > 0 {
-		p.Notices = append(p.Notices, fmt.Sprintf("%d tracked files differ from the commit (%d of them converted by .gitattributes)", converted+changed, converted))
+	if excused+changed > 0 {
+		p.Notices = append(p.Notices, fmt.Sprintf("%d tracked files differ from the commit (%d of them converted by .gitattributes)", excused+changed, excused))
 	}
 	return p.untracked(ctx, entries, patterns)
+}
+
+// converted reports whether git may have written the file otherwise than the commit
+// holds it, by an attribute that the design excuses. Text alone does not: one line
+// "* text=auto" would excuse every change. Doubt excuses nothing.
+func converted(c gitobj.Conversion) bool {
+	in := func(state string) bool { return state != "" && state != "unset" }
+	return c.Doubt == "" && (in(c.Filter) || in(c.EOL) || in(c.Encoding))
 }
 
 // untracked refuses files that INPUTS matches and the commit does not hold.
