@@ -74,24 +74,10 @@ func TestActReadOnlyToken(t *testing.T) {
 func TestActSpy(t *testing.T) {
 	script := `for f in /proc/1/environ /proc/1/mem /var/run/act/workflow/event.json "$SPY_EVENT" "$SPY_TOP/.git/config" /etc/shadow; do if cat "$f" >/dev/null 2>&1; then echo BREACH read "$f"; fi; done; ` +
 		`for f in /var/run/act/workflow/outputcmd.txt /var/run/act/workflow/envs.txt /var/run/act/workflow/pathcmd.txt "$SPY_TOP/README.md" /usr/local/bin/gatesworn; do if ( : >>"$f" ) 2>/dev/null; then echo BREACH write "$f"; fi; done; ` +
-		`curl -s --unix-socket /var/run/docker.sock http://x/version && echo BREACH docker; ls -A "$HOME" "$TMPDIR" | grep . && echo BREACH home; env | grep -i -E 'token|github_' && echo BREACH env; ` +
+		`curl -s --unix-socket /var/run/docker.sock http://x/version && echo BREACH docker; (ls -A "$HOME"; ls -A "$TMPDIR") | grep . && echo BREACH home; env | grep -i -E 'token|github_' && echo BREACH env; ` +
 		`git config --list | grep -i -E 'header|include' && echo BREACH git; (setsid sh -c 'sleep 611' >/dev/null 2>&1 &); grep -i nonewprivs /proc/self/status; id; touch here && git status --short | head -3; echo spied`
-	s := newScenario(t, workflow, "mode: run", "env: [SPY_TOP, SPY_EVENT]\n", gate("G3", script, "/^spied$/m"))
-	s.run(t, "--env", "SPY_TOP="+s.Top, "--env", "SPY_EVENT="+s.Temp+"/event.json")
-	s.needs(t, s.outcome == "success", "success")
-	all := s.log
-	for _, l := range s.report.Ledgers {
-		for _, g := range l.Gates {
-			if g.Run != nil {
-				all += g.Run.Tail
-			}
-		}
-	}
-	s.needs(t, !strings.Contains(all, "BREACH"), "nothing is within reach")
-	s.clean(t)
-
-	// The same check, made to fail, shows what it saw: that it did look.
-	s = newScenario(t, workflow, "mode: run", "env: [SPY_TOP, SPY_EVENT]\n", gate("G3", script+"; exit 1", "/^spied$/m"))
+	// It fails in the end, so that its output shows what it saw and that it did look.
+	s := newScenario(t, workflow, "mode: run", "env: [SPY_TOP, SPY_EVENT]\n", gate("G3", script+"; exit 1", "/^spied$/m"))
 	s.run(t, "--env", "SPY_TOP="+s.Top, "--env", "SPY_EVENT="+s.Temp+"/event.json")
 	tail := ""
 	for _, g := range s.report.Ledgers[0].Gates {
@@ -100,7 +86,8 @@ func TestActSpy(t *testing.T) {
 		}
 	}
 	s.needs(t, strings.Contains(tail, "uid=59173") && strings.Contains(tail, "NoNewPrivs:\t1") && strings.Contains(tail, "?? here"), "what the check saw: "+tail)
-	s.needs(t, !strings.Contains(tail, "BREACH"), "nothing is within reach: "+tail)
+	s.needs(t, strings.Contains(tail, "spied") && !strings.Contains(tail, "BREACH"), "nothing is within reach: "+tail)
+	s.clean(t)
 }
 
 // TestActHostile: what a check prints stays text in every sink.
