@@ -8,6 +8,10 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
+// maxStars bounds the "**" parts of a pattern: the time of a match grows with the
+// depth of the path to the power of their number.
+const maxStars = 3
+
 // pattern is one glob of a list: doublestar syntax, case-sensitive, relative to
 // the top, dot files included.
 type pattern struct {
@@ -33,9 +37,15 @@ func parsePattern(text string) (pattern, error) {
 		return pattern{}, fmt.Errorf("pattern %q is not a valid glob", text)
 	}
 	p := pattern{text: text, segments: strings.Split(text, "/")}
+	if n := strings.Count("/"+text+"/", "/**/"); n > maxStars || strings.Contains(text, "**/**") {
+		return pattern{}, fmt.Errorf("pattern %q: at most %d parts may be **, and not one after the other", text, maxStars)
+	}
 	for _, s := range p.segments {
 		if s == "" || s == "." || s == ".." {
 			return pattern{}, fmt.Errorf("pattern %q has an empty, \".\" or \"..\" part", text)
+		}
+		if s != "**" && strings.Contains(s, "**") { // the library reads these in more than one way
+			return pattern{}, fmt.Errorf("pattern %q: ** must stand alone between slashes", text)
 		}
 		if !doublestar.ValidatePattern(s) {
 			return pattern{}, fmt.Errorf("pattern %q is not a valid glob", text)
