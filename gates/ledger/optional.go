@@ -106,6 +106,10 @@ func checkItem(key Key, item string, g *Gate) (rule, problem string) {
 
 var drive = lazyregexp.New(`^[A-Za-z]:`)
 
+// maxStars bounds the ** parts of a pattern: the time of a match grows with the
+// depth of a path to the power of their number.
+const maxStars = 3
+
 // checkGlob says what is wrong with a pattern, "" if nothing is. A pattern that
 // could never match a listed path (./a, a//b, a/) is wrong too: it would bind nothing.
 func checkGlob(g string) string {
@@ -126,6 +130,12 @@ func checkGlob(g string) string {
 		case ".", "":
 			return "has a `.` or an empty part, and would match nothing"
 		}
+		if part != "**" && strings.Contains(part, "**") {
+			return "has ** beside other text; ** stands alone between slashes"
+		}
+	}
+	if strings.Count("/"+g+"/", "/**/") > maxStars || strings.Contains(g, "**/**") {
+		return "has too many **; three will do, and not one after the other"
 	}
 	if !doublestar.ValidatePattern(g) {
 		return "is not a valid pattern"
