@@ -12,10 +12,13 @@ import (
 func TestMatchImpliesReach(t *testing.T) {
 	t.Parallel()
 	part := rapid.SampledFrom([]string{"a", "b", "ab", "*", "?", "a*", "**", "[ab]", "[!a]", "a*b", `\a`, "*.x", "a.x"})
+	text := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(part, 1, 4).Draw(t, "parts"), "/")
+	}).Filter(func(s string) bool { return !strings.Contains(s, "**/**") }) // refused; of four parts two can be ** then
 	name := rapid.SampledFrom([]string{"a", "b", "ab", "a.x", "*", "abb"})
 	matched := 0
 	rapid.Check(t, func(t *rapid.T) {
-		p, err := parsePattern(strings.Join(rapid.SliceOfN(part, 1, 4).Draw(t, "pattern"), "/"))
+		p, err := parsePattern(text.Draw(t, "pattern"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -133,12 +133,12 @@ func checkGlob(g string) string {
 		if part != "**" && strings.Contains(part, "**") {
 			return "has ** beside other text; ** stands alone between slashes"
 		}
+		if !doublestar.ValidatePattern(part) { // also a class that spans a slash
+			return "is not a valid pattern"
+		}
 	}
 	if strings.Count("/"+g+"/", "/**/") > maxStars || strings.Contains(g, "**/**") {
 		return "has too many **; three will do, and not one after the other"
-	}
-	if !doublestar.ValidatePattern(g) {
-		return "is not a valid pattern"
 	}
 	return ""
 }
