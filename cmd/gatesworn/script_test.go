@@ -19,6 +19,13 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs every command, flag and exit status as a user would.
 func TestScripts(t *testing.T) {
+	if os.Getenv("REQUIRE_TOOLS") == "1" { // scripts skip what is missing; in CI nothing may be
+		for _, tool := range []string{"git", "ssh-keygen", "mkfifo", "sh"} {
+			if _, err := exec.LookPath(tool); err != nil {
+				t.Fatalf("the scripts need %s: %v", tool, err)
+			}
+		}
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
