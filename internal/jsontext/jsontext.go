@@ -17,6 +17,7 @@ import (
 )
 
 // Member is one member of an object or, without a name, one element of an array.
+// Its value is part of the text it was read from.
 type Member struct {
 	Name  string
 	Value json.RawMessage
@@ -34,53 +35,83 @@ func Object(data []byte) ([]Member, error) { return parts(data, '{') }
 // Array returns the elements of the array that is the whole of data.
 func Array(data []byte) ([]Member, error) { return parts(data, '[') }
 
-func parts(data []byte, open json.Delim) ([]Member, error) {
+func parts(data []byte, open byte) ([]Member, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not UTF-8")
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	first, err := dec.Token()
-	if err != nil {
+	// After this the text is one JSON value and blanks, and can be walked without doubt.
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
 		return nil, fmt.Errorf("is not JSON: %s", err)
 	}
-	if first != open {
-		return nil, fmt.Errorf("must be %s", map[json.Delim]string{'{': "an object", '[': "an array"}[open])
+	at := blanks(data, 0)
+	if data[at] != open {
+		return nil, fmt.Errorf("must be %s", map[byte]string{'{': "an object", '[': "an array"}[open])
 	}
 	var ms []Member
 	seen := map[string]bool{}
-	for dec.More() {
-		m := Member{Key: skip(data, int(dec.InputOffset()))}
+	for at = blanks(data, at+1); data[at] != '}' && data[at] != ']'; {
+		m := Member{Key: at, Start: at}
 		if open == '{' {
-			name, err := dec.Token()
+			end := value(data, at)
+			name, err := String(data[at:end])
 			if err != nil {
 				return nil, fmt.Errorf("is not JSON: %s", err)
 			}
-			m.Name, _ = name.(string)
-			if seen[m.Name] {
-				return nil, fmt.Errorf("%q: %w", m.Name, ErrRepeated)
+			if seen[name] {
+				return nil, fmt.Errorf("%q: %w", name, ErrRepeated)
 			}
-			seen[m.Name] = true
+			seen[name] = true
+			m.Name = name
+			m.Start = blanks(data, blanks(data, end)+1) // behind the colon
 		}
-		if err := dec.Decode(&m.Value); err != nil {
-			return nil, fmt.Errorf("is not JSON: %s", err)
-		}
-		m.End = int(dec.InputOffset())
-		m.Start = m.End - len(m.Value)
+		m.End = value(data, m.Start)
+		m.Value = json.RawMessage(data[m.Start:m.End:m.End])
 		ms = append(ms, m)
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("is not JSON: %s", err)
-	}
-	if rest := bytes.TrimLeft(data[dec.InputOffset():], " \t\r\n"); len(rest) > 0 {
-		return nil, errors.New("is not JSON: something follows the value")
+		if at = blanks(data, m.End); data[at] == ',' {
+			at = blanks(data, at+1)
+		}
 	}
 	return ms, nil
 }
 
-// skip passes over blanks and the comma before a member.
-func skip(data []byte, at int) int {
-	for at < len(data) && bytes.IndexByte([]byte(" \t\r\n,"), data[at]) >= 0 {
+// blanks passes over white space.
+func blanks(data []byte, at int) int {
+	for at < len(data) && (data[at] == ' ' || data[at] == '\t' || data[at] == '\r' || data[at] == '\n') {
 		at++
+	}
+	return at
+}
+
+// value is where the value that begins at at ends, in text that is valid JSON.
+func value(data []byte, at int) int {
+	depth := 0
+	for ; at < len(data); at++ {
+		switch data[at] {
+		case '"':
+			for at++; data[at] != '"'; at++ {
+				if data[at] == '\\' {
+					at++
+				}
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			if depth == 0 { // of what holds a number or word
+				return at
+			}
+			depth--
+		case ' ', '\t', '\r', '\n', ',', ':':
+			if depth == 0 {
+				return at
+			}
+			continue
+		default: // part of a number or word, which ends before one of the above
+			continue
+		}
+		if depth == 0 {
+			return at + 1
+		}
 	}
 	return at
 }
@@ -119,10 +150,10 @@ func separators(text []byte) []byte {
 
 // String decodes a JSON string and nothing else.
 func String(raw json.RawMessage) (string, error) {
-	var s string
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", errors.New("must be a string")
 	}
+	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return "", fmt.Errorf("must be a string: %s", err)
 	}
@@ -131,17 +162,15 @@ func String(raw json.RawMessage) (string, error) {
 
 // Strings decodes an array of strings and nothing else.
 func Strings(raw json.RawMessage) ([]string, error) {
-	var list []any
-	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+	list, err := Array(raw)
+	if err != nil {
 		return nil, errors.New("must be an array of strings")
 	}
-	out := make([]string, 0, len(list))
-	for _, v := range list {
-		s, ok := v.(string)
-		if !ok {
+	out := make([]string, len(list))
+	for i, m := range list {
+		if out[i], err = String(m.Value); err != nil {
 			return nil, errors.New("must be an array of strings")
 		}
-		out = append(out, s)
 	}
 	return out, nil
 }

@@ -69,7 +69,7 @@ func TestTextIsJavaScripts(t *testing.T) {
 
 // FuzzObject: what is accepted is JSON, and the parts rebuild it.
 func FuzzObject(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":[1,{"b":2}], "c" : null}`, `{"a":1,"a":2}`, `{"x":"\ud800"}`} {
+	for _, s := range []string{`{}`, `{"a":[1,{"b":2}], "c" : null}`, `{"a":1,"a":2}`, `{"x":"\ud800"}`, " { \"\\\"a\" : -1e2 ,\"b\":true}\n", `[]`, `{"a":"}"}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -86,6 +86,15 @@ func FuzzObject(f *testing.F) {
 				t.Fatalf("%q: %+v", data, m)
 			}
 			last = m.End
+		}
+		var all map[string]json.RawMessage
+		if err := json.Unmarshal(data, &all); err != nil || len(all) != len(ms) {
+			t.Fatalf("%q has %d members, not %d (%v)", data, len(all), len(ms), err)
+		}
+		for _, m := range ms {
+			if string(all[m.Name]) != string(m.Value) {
+				t.Fatalf("%q: %q is %q, not %q", data, m.Name, all[m.Name], m.Value)
+			}
 		}
 	})
 }

@@ -163,7 +163,7 @@ func look(f *os.File) (state, error) {
 		return state{}, err
 	}
 	s := state{info: info}
-	s.links, s.changed, err = inode(f)
+	s.links, s.changed, err = inode(f, info)
 	return s, err
 }
 

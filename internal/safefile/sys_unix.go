@@ -17,15 +17,6 @@ const openGuards = unix.O_NOFOLLOW | unix.O_NONBLOCK
 // isLoop recognises O_NOFOLLOW's answer to a link (FreeBSD says EMLINK).
 func isLoop(err error) bool { return errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EMLINK) }
 
-// inode gives the number of names and the time of the last status change.
-func inode(f *os.File) (links uint64, changed int64, err error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return 0, 0, err
-	}
-	return uint64(st.Nlink), st.Ctim.Nano(), nil
-}
-
 func linkCount(_ place, info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink)

@@ -14,7 +14,7 @@ const openGuards = 0
 func isLoop(error) bool { return false }
 
 // inode gives the number of names and the time of the last write.
-func inode(f *os.File) (links uint64, changed int64, err error) {
+func inode(f *os.File, _ fs.FileInfo) (links uint64, changed int64, err error) {
 	var info windows.ByHandleFileInformation
 	if err := windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &info); err != nil {
 		return 0, 0, err
@@ -30,7 +30,7 @@ func linkCount(p place, _ fs.FileInfo) uint64 {
 		return 1
 	}
 	defer f.Close()
-	links, _, err := inode(f)
+	links, _, err := inode(f, nil)
 	if err != nil {
 		return 1
 	}
