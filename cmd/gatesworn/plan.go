@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,9 @@ import (
 	"github.com/gatesworn/gatesworn/gates"
 	"github.com/gatesworn/gatesworn/gates/scope/plan"
 )
+
+// collectLate is a garbage collector's target, in percent of what is in use.
+const collectLate = 400
 
 func newPlan(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -135,7 +139,7 @@ at first. Nothing is written: claim a task's lease before you start it.
 Exit status: 0 · 1 review is asked · 2 the plan cannot be read.`,
 		Example: `  gatesworn plan next --scope demo --slots 4`,
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !name.set || !slots.set {
 				return withHint(errors.New("plan next needs --scope and --slots"), "gatesworn plan next --scope ID --slots 4")
 			}
@@ -143,7 +147,9 @@ Exit status: 0 · 1 review is asked · 2 the plan cannot be read.`,
 			if err != nil {
 				return err
 			}
-			answer, err := plan.Next(top, name.value, slots.value)
+			// It reads thousands of small files and ends: collecting early is wasted.
+			defer debug.SetGCPercent(debug.SetGCPercent(collectLate))
+			answer, err := plan.Next(cmd.Context(), top, name.value, slots.value)
 			if err != nil {
 				return withHint(err, "gatesworn scope list")
 			}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gatesworn/gatesworn/gates/evidence"
 	"github.com/gatesworn/gatesworn/gates/ledger"
@@ -28,40 +29,70 @@ type seen struct {
 	structure bool
 }
 
+// readings are ledgers that are being read while the plan is parsed.
+type readings struct {
+	leaves  []scope.Ledger
+	results []seen // of the leaves, in their order; complete when done returns
+	done    func()
+	top     *scope.Ledger // the scope's own ledger, nil for none
+}
+
+// read starts to read the ledgers with all processors: parsing them is most of an
+// answer's time. Reading ends early when ctx does.
+func read(ctx context.Context, root string, all []scope.Ledger) *readings {
+	r := &readings{}
+	for i, l := range all {
+		if strings.HasPrefix(l.Stem(), leafPrefix) {
+			r.leaves = append(r.leaves, l)
+		} else if l.Stem() == "GATES" {
+			r.top = &all[i]
+		}
+	}
+	r.results = make([]seen, len(r.leaves))
+	var pages ledger.Pages
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(r.leaves)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				r.results[i] = look(ctx, &pages, root, r.leaves[i])
+			}
+		})
+	}
+	r.done = workers.Wait
+	return r
+}
+
 // ledgers compares the leaves' ledgers with the plan; false stops at once: then
 // nothing else can be said.
-func (s *state) ledgers(root string, all []scope.Ledger) bool {
-	var leaves []scope.Ledger
-	for _, l := range all {
-		if strings.HasPrefix(l.Stem(), leafPrefix) {
-			leaves = append(leaves, l)
-		} else if l.Stem() == "GATES" {
-			switch got := look(nil, root, l); {
-			case got.trouble != "":
-				s.ask("", "%s %s", l.Path, got.trouble)
-			case got.structure:
-				s.ask("", "%s has gate %s: structure registries are not read yet", l.Path, structureGate)
-			}
+func (s *state) ledgers(ctx context.Context, root string, r *readings) bool {
+	if r.top != nil {
+		switch got := look(ctx, nil, root, *r.top); {
+		case got.trouble != "":
+			s.ask("", "%s %s", r.top.Path, got.trouble)
+		case got.structure:
+			s.ask("", "%s has gate %s: structure registries are not read yet", r.top.Path, structureGate)
 		}
 	}
 	here := map[string]bool{}
-	for _, l := range leaves {
+	for _, l := range r.leaves {
 		id := strings.TrimPrefix(l.Stem(), leafPrefix)
 		here[id] = true
 		if s.byID[id] == nil {
 			s.ask("", "%s is not in the plan", l.Path)
 		}
 	}
-	for _, r := range s.tasks {
-		if !here[r.id] {
-			s.ask(r.id, "it has no ledger gates/%s%s.md", leafPrefix, r.id)
+	for _, t := range s.tasks {
+		if !here[t.id] {
+			s.ask(t.id, "it has no ledger gates/%s%s.md", leafPrefix, t.id)
 		}
 	}
 	if len(s.review) > 0 {
 		return false
 	}
-	for i, got := range lookAll(root, leaves) {
-		s.compare(s.byID[strings.TrimPrefix(leaves[i].Stem(), leafPrefix)], got)
+	r.done()
+	for i, got := range r.results {
+		s.compare(s.byID[strings.TrimPrefix(r.leaves[i].Stem(), leafPrefix)], got)
 	}
 	return true
 }
@@ -84,35 +115,14 @@ func (s *state) compare(r *task, got seen) {
 	}
 }
 
-// lookAll reads the ledgers with all processors: parsing is most of an answer's time.
-func lookAll(root string, all []scope.Ledger) []seen {
-	out := make([]seen, len(all))
-	next := make(chan int)
-	var pages ledger.Pages
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := range next {
-				out[i] = look(&pages, root, all[i])
-			}
-		})
-	}
-	for i := range all {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	return out
-}
-
-func look(pages *ledger.Pages, root string, l scope.Ledger) seen {
+func look(ctx context.Context, pages *ledger.Pages, root string, l scope.Ledger) seen {
 	// The folders were checked when the ledgers were listed; opening each of them
 	// again for every ledger is a third of the time of a big plan.
 	f, err := safefile.Read(filepath.Join(root, filepath.FromSlash(l.Path)), maxLedger)
 	if err != nil {
 		return seen{trouble: "cannot be read"}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), ledger.Patience)
+	ctx, cancel := context.WithTimeout(ctx, ledger.Patience)
 	defer cancel()
 	doc := ledger.Parser{Pages: pages}.Parse(ctx, l.Path, f.Data)
 	if !doc.OK() {

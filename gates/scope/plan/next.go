@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,7 +41,7 @@ type inputs struct {
 // Next chooses what to start now in the scope of the tree at root, an absolute
 // path, with slots workers (1 to MaxSlots). What is inconsistent is in the
 // answer's Review; the error says that the plan could not be read at all.
-func Next(root, name string, slots int) (Answer, error) {
+func Next(ctx context.Context, root, name string, slots int) (Answer, error) {
 	if slots < 1 || slots > MaxSlots {
 		return Answer{}, fmt.Errorf("slots must be a number from 1 to %d", MaxSlots)
 	}
@@ -52,7 +53,9 @@ func Next(root, name string, slots int) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	dir := path.Join(".unlazy", name)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	reading := read(ctx, root, found.Ledgers)
 	t, err := parseTable(string(in.plan))
 	if err != nil {
 		return review(err), nil
@@ -65,12 +68,15 @@ func Next(root, name string, slots int) (Answer, error) {
 	}
 	s := state{table: t, slots: slots, scope: name}
 	for _, r := range []string{"STRUCTURE.json", "STRUCTURE.pending.json"} {
-		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(dir), r)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(root, ".unlazy", name, r)); !errors.Is(err, fs.ErrNotExist) {
 			s.ask("", "%s is there and is not read yet", r)
 		}
 	}
-	if !s.ledgers(root, found.Ledgers) {
+	if !s.ledgers(ctx, root, reading) {
 		return s.answer(), nil
+	}
+	if err := ctx.Err(); err != nil {
+		return Answer{}, err
 	}
 	s.history(in.waves)
 	s.leased(in.leases)

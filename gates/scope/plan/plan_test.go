@@ -108,7 +108,7 @@ func split(list string) []string {
 
 func next(t testing.TB, root string, slots int) string {
 	t.Helper()
-	a, err := Next(root, "s", slots)
+	a, err := Next(t.Context(), root, "s", slots)
 	must(t, err)
 	text := string(a.JSON())
 	if len(text) >= MaxBytes || !json.Valid([]byte(text)) {
@@ -350,16 +350,16 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	root := fixture(t, one{id: "a", owns: "a"})
 	for _, slots := range []int{0, -1, 65} {
-		if _, err := Next(root, "s", slots); err == nil {
+		if _, err := Next(t.Context(), root, "s", slots); err == nil {
 			t.Errorf("%d slots", slots)
 		}
 	}
-	if _, err := Next(root, "t", 1); !errors.As(err, new(*scope.UnknownError)) {
+	if _, err := Next(t.Context(), root, "t", 1); !errors.As(err, new(*scope.UnknownError)) {
 		t.Error(err)
 	}
 	for _, f := range []string{"ACCESS.json", "PLAN.md"} {
 		must(t, os.Remove(filepath.Join(root, ".unlazy", "s", f)))
-		if _, err := Next(root, "s", 1); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := Next(t.Context(), root, "s", 1); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", f, err)
 		}
 	}
@@ -549,7 +549,7 @@ func BenchmarkNext5000(b *testing.B) {
 		must(b, err)
 	}
 	for b.Loop() {
-		a, err := Next(root, "s", 8)
+		a, err := Next(b.Context(), root, "s", 8)
 		must(b, err)
 		if len(a.Launch) != 8 || len(a.JSON()) >= MaxBytes {
 			b.Fatalf("%s", a.JSON())
