@@ -40,8 +40,8 @@ func parts(data []byte, open byte) ([]Member, error) {
 		return nil, errors.New("is not UTF-8")
 	}
 	// After this the text is one JSON value and blanks, and can be walked without doubt.
-	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
-		return nil, fmt.Errorf("is not JSON: %s", err)
+	if !json.Valid(data) {
+		return nil, fmt.Errorf("is not JSON: %s", json.Unmarshal(data, new(json.RawMessage)))
 	}
 	at := blanks(data, 0)
 	if data[at] != open {
@@ -53,7 +53,7 @@ func parts(data []byte, open byte) ([]Member, error) {
 		m := Member{Key: at, Start: at}
 		if open == '{' {
 			end := value(data, at)
-			name, err := String(data[at:end])
+			name, err := unquote(data[at:end])
 			if err != nil {
 				return nil, fmt.Errorf("is not JSON: %s", err)
 			}
@@ -160,6 +160,14 @@ func String(raw json.RawMessage) (string, error) {
 	return s, nil
 }
 
+// unquote is String for what is known to be a JSON string: most hold no escape.
+func unquote(raw json.RawMessage) (string, error) {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	return String(raw)
+}
+
 // Strings decodes an array of strings and nothing else.
 func Strings(raw json.RawMessage) ([]string, error) {
 	list, err := Array(raw)
@@ -168,8 +176,11 @@ func Strings(raw json.RawMessage) ([]string, error) {
 	}
 	out := make([]string, len(list))
 	for i, m := range list {
-		if out[i], err = String(m.Value); err != nil {
+		if m.Value[0] != '"' {
 			return nil, errors.New("must be an array of strings")
+		}
+		if out[i], err = unquote(m.Value); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
