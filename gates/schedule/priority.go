@@ -32,8 +32,10 @@ func expectations(tasks []Task) []int64 {
 
 // prioritise gives every task the expected time from its start to the end of the
 // run that cannot be made shorter: the longest chain of tasks that need it, and
-// the sum of those that write the same thing and so take turns.
-func (q *Queue) prioritise(expected []int64) {
+// the sum of those that write the same thing and so take turns. It returns a time
+// that no order beats: the longest chain, the longest turns, or all work divided by
+// the slots.
+func (q *Queue) prioritise(expected []int64) (bound int64) {
 	for i := range q.tasks {
 		t := &q.tasks[i]
 		for _, n := range t.writes {
@@ -43,15 +45,24 @@ func (q *Queue) prioritise(expected []int64) {
 		}
 	}
 	order := q.topological()
+	chain := make([]int64, len(q.tasks))
+	work := int64(0)
 	for k := len(order) - 1; k >= 0; k-- {
 		i := order[k]
 		t := &q.tasks[i]
-		longest := int64(0)
+		// Turns of a dependent may be over before it is its turn: they raise a
+		// priority, not the bound.
+		longest, turns := int64(0), t.turns(expected[i])
 		for _, d := range t.dependents {
 			longest = max(longest, q.tasks[d].priority)
+			chain[i] = max(chain[i], chain[d])
 		}
-		t.priority = max(expected[i]+longest, t.turns(expected[i]))
+		chain[i] += expected[i]
+		work += expected[i]
+		t.priority = max(expected[i]+longest, turns)
+		bound = max(bound, chain[i], turns)
 	}
+	return max(bound, work/int64(q.slots))
 }
 
 // turns is the time that all writers along one of the task's patterns take

@@ -1,6 +1,9 @@
 package schedule
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Task is one check to schedule.
 type Task struct {
@@ -21,6 +24,7 @@ type Queue struct {
 	slots   int
 	running int
 	looked  int // candidates that Next took in hand, a measure of cost
+	hold    hold
 }
 
 type status int
@@ -49,6 +53,8 @@ type task struct {
 // With one slot tasks start in their order as far as needs allow it. With more,
 // the one with the longest expected way to the end goes first (see priorities);
 // without needs and conflicts that is the longest expected first, ties in order.
+// A slot stays empty while a task could start only where that is expected to end
+// a small run much earlier (see holdBack).
 func New(tasks []Task, slots int) *Queue {
 	q := &Queue{tasks: make([]task, len(tasks)), slots: slots}
 	l := newLocks()
@@ -67,9 +73,12 @@ func New(tasks []Task, slots int) *Queue {
 	q.restart()
 	if slots > 1 {
 		expected := expectations(tasks)
-		q.prioritise(expected)
+		atLeast := q.prioritise(expected)
 		if bound {
-			q.improve(expected)
+			q.improve(expected, atLeast)
+			if !slices.ContainsFunc(tasks, func(t Task) bool { return t.Expected <= 0 }) {
+				q.holdBack(expected, atLeast)
+			}
 		}
 		q.restart()
 	}
@@ -149,7 +158,7 @@ func (q *Queue) Left() int {
 func (q *Queue) settle(i int) []Blocked {
 	var out []Blocked
 	for todo := []int{i}; len(todo) > 0; todo = todo[1:] {
-		for _, d := range q.tasks[todo[0]].dependents {
+		for _, d := range q.followers(todo[0]) {
 			t := &q.tasks[d]
 			t.open--
 			if t.open > 0 || t.status != waiting {

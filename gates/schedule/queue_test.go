@@ -160,6 +160,9 @@ func idle(tasks []Task, slots int, fails map[int]bool) error {
 		}
 		for i, t := range tasks {
 			could := !touched[i] && len(on) < slots
+			if q.hold.on && q.hold.task == i { // waits as if for one need more
+				could = could && q.tasks[i].open == 0
+			}
 			for _, need := range t.Needs {
 				could = could && met[need]
 			}
@@ -182,9 +185,7 @@ func idle(tasks []Task, slots int, fails map[int]bool) error {
 
 // Makespan against the lower bound, over thousands of graphs. Where needs and
 // conflicts are dense the bound itself is out of reach: those are small enough
-// here for the exact solver. Its best schedule may leave a slot empty on purpose,
-// which the queue never does: expected times are too weak a reason. One graph in
-// some thousands needs that to stay within 1.33.
+// here for the exact solver, whose best schedule may leave a slot empty on purpose.
 func TestMakespan(t *testing.T) {
 	t.Parallel()
 	families := []struct {
@@ -200,13 +201,13 @@ func TestMakespan(t *testing.T) {
 		{"conflicts", 600, [2]int{6, 20}, 0, 25, 10, false, 1.10, 1.33},
 		{"needs and conflicts", 600, [2]int{6, 20}, 30, 10, 10, false, 1.10, 1.33},
 		{"dense", 200, [2]int{6, 20}, 40, 50, 6, false, 1.10, 0},
-		{"small", 1500, [2]int{1, 3}, 30, 20, 4, true, 1.10, 1.33},
-		{"small and dense", 1500, [2]int{1, 3}, 50, 60, 3, true, 1.10, 1.33},
+		{"small", 3000, [2]int{1, 3}, 30, 20, 4, true, 1.10, 1.33},
+		{"small and dense", 3000, [2]int{1, 3}, 50, 60, 3, true, 1.10, 1.33},
 	}
 	for f, fam := range families {
 		t.Run(fam.name, func(t *testing.T) {
 			t.Parallel()
-			sum, worst, worstAt, over := 0.0, 0.0, 0, 0
+			sum, worst, worstAt := 0.0, 0.0, 0
 			for run := range fam.runs {
 				r := rand.New(rand.NewPCG(uint64(run), uint64(f)))
 				slots := 2 + r.IntN(5)
@@ -230,18 +231,12 @@ func TestMakespan(t *testing.T) {
 				if ratio < 1 {
 					t.Fatalf("graph %d: better than the best: %v", run, ratio)
 				}
-				if ratio > fam.worst {
-					over++
-				}
 				if sum += ratio; ratio > worst {
 					worst, worstAt = ratio, run
 				}
 			}
 			average := sum / float64(fam.runs)
 			t.Logf("%d graphs: average %.3f, worst %.3f (graph %d)", fam.runs, average, worst, worstAt)
-			if fam.exact && over <= 1+fam.runs/2000 {
-				worst = min(worst, fam.worst)
-			}
 			if average > fam.average || fam.worst > 0 && worst > fam.worst {
 				t.Errorf("limits are %.2f and %.2f", fam.average, fam.worst)
 			}

@@ -12,12 +12,12 @@ const (
 // best: needs and conflicts together can make a task that is first in the list
 // block what the run really waits for. An order replaces the first one only if
 // the expected times say that the run ends earlier. The tries are the same every time.
-func (q *Queue) improve(expected []int64) {
+func (q *Queue) improve(expected []int64, bound int64) {
 	if 8*len(q.tasks) > rehearsalCost {
 		return
 	}
 	q.looked = 0
-	shortest, bound := q.rehearse(expected), q.bound(expected)
+	shortest, _ := q.rehearse(expected)
 	best := make([]int64, len(q.tasks))
 	for i := range q.tasks {
 		best[i] = q.tasks[i].priority
@@ -34,7 +34,7 @@ func (q *Queue) improve(expected []int64) {
 				q.tasks[i].priority = mix(try, i)
 			}
 		}
-		if took := q.rehearse(expected); took < shortest {
+		if took, _ := q.rehearse(expected); took < shortest {
 			shortest = took
 			for i := range q.tasks {
 				best[i] = q.tasks[i].priority
@@ -55,19 +55,9 @@ func mix(try, task int) int64 {
 	return int64((z ^ z>>31) >> 1)
 }
 
-// bound is a time that no order beats.
-func (q *Queue) bound(expected []int64) int64 {
-	var work, longest int64
-	for i := range q.tasks {
-		work += expected[i]
-		longest = max(longest, q.tasks[i].priority)
-	}
-	return max(longest, work/int64(q.slots))
-}
-
 // rehearse returns how long the run would take if every task took its expected
-// time and were met, and leaves the queue as it was.
-func (q *Queue) rehearse(expected []int64) int64 {
+// time and were met, and how many would run. It leaves the queue as it was.
+func (q *Queue) rehearse(expected []int64) (took int64, ran int) {
 	q.restart()
 	type active struct {
 		task int
@@ -85,7 +75,7 @@ func (q *Queue) rehearse(expected []int64) int64 {
 		}
 		if len(on) == 0 {
 			q.restart()
-			return now
+			return now, ran
 		}
 		first := 0
 		for k, a := range on {
@@ -94,6 +84,7 @@ func (q *Queue) rehearse(expected []int64) int64 {
 			}
 		}
 		now = on[first].end
+		ran++
 		q.Done(on[first].task, true)
 		on[first] = on[len(on)-1]
 		on = on[:len(on)-1]
@@ -106,6 +97,9 @@ func (q *Queue) restart() {
 	for i := range q.tasks {
 		t := &q.tasks[i]
 		t.status, t.open = waiting, len(t.needs)
+		if q.hold.on && q.hold.task == i {
+			t.open++
+		}
 		if t.open == 0 {
 			q.enqueue(i)
 		}
