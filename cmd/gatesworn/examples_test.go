@@ -4,8 +4,41 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 )
+
+// partBlock finds a block that shows lines of another file.
+var partBlock = regexp.MustCompile("(?s)<!-- part of: ([a-z/.-]+) -->\n```[a-z]+\n(.*?)```\n")
+
+// TestDocumentsShowParts compares what documents show of other files with those files.
+func TestDocumentsShowParts(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := 0
+	for _, file := range append(files, "../../README.md") {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range partBlock.FindAllStringSubmatch(string(data), -1) {
+			parts++
+			whole, err := os.ReadFile(filepath.Join("../..", m[1]))
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+			} else if !strings.Contains(string(whole), "\n"+m[2]) {
+				t.Errorf("%s shows what is not in %s:\n%s", file, m[1], m[2])
+			}
+		}
+	}
+	if parts == 0 {
+		t.Fatal("no document shows a part of a file")
+	}
+}
 
 // TestExamplesAreWorkflows has actionlint read every workflow that is shown.
 func TestExamplesAreWorkflows(t *testing.T) {
